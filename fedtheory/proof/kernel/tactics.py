@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from .forms import ONE, Form, Product, Term, Vector, square
@@ -104,6 +104,14 @@ def of_runs(functional: str, *more: str) -> dict[str, str]:
     """Return the quantities of the letters that ``over_rounds`` adds to a theorem's, ``more`` those that a claim
     chooses by."""
     return {name: name for name in (ROUNDS, _STARTS[functional], *more)}
+
+
+def of_every_round(
+    functional: str, letters: Mapping[str, str], make: Callable[[], Theorem], *more: str
+) -> tuple[Callable[[], RunBound], Mapping[str, str], str]:
+    """Return ``over_rounds`` of a theorem that is not yet made, the quantities of its letters, given those of the
+    theorem's, and the functional."""
+    return lambda: over_rounds(make(), functional, *more), {**letters, **of_runs(functional, *more)}, functional
 
 
 def with_letters(

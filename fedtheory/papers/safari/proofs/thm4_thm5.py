@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import FINAL_DISTANCE, MEAN_GRADIENT, RunBound, iterate, restrict, weaken
 from ....proof.kernel.scalars import Ring
-from ....proof.kernel.tactics import of_runs, over_rounds
+from ....proof.kernel.tactics import of_every_round
 from ....proof.translate.claim_bounds import made_bounds
 from .kinds_of_round import LETTERS, RING
 from .repaired_editions import DERIVATIONS as OF_KINDS
 from .repaired_editions import contraction_corrected
 from .thm4 import nonconvex, nonconvex_averaged
 from .thm5 import of_everyone, strongly_convex
-
-_ROUNDS = {
-    "thm4@sharper": (nonconvex, MEAN_GRADIENT),
-    "thm4@averaged": (nonconvex_averaged, MEAN_GRADIENT),
-    "thm5@sharper": (strongly_convex, FINAL_DISTANCE),
-    "thm5@corrected": (contraction_corrected, FINAL_DISTANCE),
-}
-"""The theorem on one round from which each claim's bound follows, and what is bounded."""
-
-
-def _over_rounds(ref: str) -> RunBound:
-    make, functional = _ROUNDS[ref]
-    return over_rounds(make(), functional)
-
 
 _EVERYONE = Ring(" ".join([*RING.names, "R", "start", "power", "decay", "N"]))
 """The letters of a round; rounds, |x_0 - x*|, P^R, what the claim has in its place, and how many clients there are."""
@@ -47,12 +32,14 @@ def _of_everyone() -> RunBound:
 
 
 _BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
-    ref: (partial(_over_rounds, ref), LETTERS | of_runs(what), what) for ref, (_, what) in _ROUNDS.items()
-}
-
-_BOUNDS["thm5@unbiased"] = (
-    _of_everyone, LETTERS | {"R": "rounds", "start": "initial_distance", "N": "clients"}, FINAL_DISTANCE,
-)  # fmt: skip
+    "thm4@sharper": of_every_round(MEAN_GRADIENT, LETTERS, nonconvex),
+    "thm4@averaged": of_every_round(MEAN_GRADIENT, LETTERS, nonconvex_averaged),
+    "thm5@sharper": of_every_round(FINAL_DISTANCE, LETTERS, strongly_convex),
+    "thm5@corrected": of_every_round(FINAL_DISTANCE, LETTERS, contraction_corrected),
+    "thm5@unbiased": (
+        _of_everyone, LETTERS | {"R": "rounds", "start": "initial_distance", "N": "clients"}, FINAL_DISTANCE,
+    ),
+}  # fmt: skip
 
 DERIVATIONS = made_bounds("safari", _BOUNDS, of_rounds=True) + OF_KINDS
 """Each from its theorem on a round, or on rounds of either kind."""
