@@ -216,18 +216,27 @@ class LocalSGD:
             squares=[near_square, *((v, bound, c * eta**2) for v, bound, c in squares)],
         )
 
+    def falls(self, scale: Scalar | int) -> Multiples:
+        """Return premises by which ``scale`` times F(x) - E F(x+) is at least what the move x - x+ has along grad F(x),
+        less L/2 times its square, given the cohort; the noise has nothing along it."""
+        ax, g = self.axioms, self.gradient_at_start.under("M")
+        moved = ax.vector(NEXT) - self.start
+        move = (self.gradient_along.under("S").under("K") + self.cohort_noise) * ax.step
+        return [
+            (over_clients(ax.descent(NEXT, START_POINT, self.L), "M"), scale),
+            (ax.round(g + (moved - move) * self.L / 2), scale * -1),
+            (over_steps(over_clients(ax.unbiased(g), "S")), scale * ax.step),
+        ]
+
     def one_descent(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
         """Bound from below the decrease of F, given the cohort, with free Young parameters > 0: ``near`` between grad
         F(x) and e, the others as in ``kernel.round_bounds``."""
         ax, K, eta = self.axioms, self.K, self.axioms.step
-        g, G, e, w = self.gradient_at_start.under("M"), self.cohort_gradient, self.drift, self.cohort_noise
-        moved = ax.vector(NEXT) - self.start
+        g, e = self.gradient_at_start.under("M"), self.drift
         sum_bound, squares = self.sum_of_gradients(split, share, self.drift_bound)
         half = self.L / 2
         premises: Multiples = [
-            (over_clients(ax.descent(NEXT, START_POINT, self.L), "M"), 1),
-            (ax.round(g + (moved - (G * K + e + w) * eta) * half), -1),
-            (over_steps(over_clients(ax.unbiased(g), "S")), eta),
+            *self.falls(1),
             (self.drift_bound, eta / (2 * near * K)),
             *((theorem, c * eta**2 * half) for theorem, c in sum_bound),
         ]
@@ -250,13 +259,10 @@ class LocalSGD:
         ax, K, eta, L = self.axioms, self.K, self.axioms.step, self.L
         g0, G, e, w = self.gradient_at_start, self.cohort_gradient, self.drift, self.cohort_noise
         g, W = g0.under("M"), self.gradient_along.under("S").under("K")
-        moved, scale = ax.vector(NEXT) - self.start, 4 / (K * eta)
         z = L * K * eta
         far, near = z**2 * 16 / 3, over_clients(ax.dissimilar(START_POINT, squared_dissimilarity), "S")
         premises: Multiples = [
-            (over_clients(ax.descent(NEXT, START_POINT, L), "M"), scale),
-            (ax.round(g + (moved - (W + w) * eta) * L / 2), -scale),
-            (over_steps(over_clients(ax.unbiased(g), "S")), scale * eta),
+            *self.falls(4 / (K * eta)),
             (self.noise_bound, 4 * L * eta / K),
             (self.drift_bound, 4 / K**2),
             (near, 4 + 2 * far),

@@ -139,8 +139,14 @@ def over_rounds(theorem: Theorem, functional: str, *more: str) -> RunBound:
     ring = _ring((*theorem.where.ring.names, *of_runs(functional, *more), _POWER, _DECAY))
     if functional == MEAN_GRADIENT:
         return telescope(theorem, ring, ROUNDS, GAP)
-    bound = iterate(theorem, ring, ROUNDS, DISTANCE, _POWER)
-    return weaken(bound, ring[_POWER] * ring[DISTANCE] ** 2 + bound.bound.coefficients(_POWER)[0])
+    return iterated(theorem, ring, ROUNDS, DISTANCE)
+
+
+def iterated(theorem: Theorem, ring: Ring, rounds: str, start: str) -> RunBound:
+    """Return the bound on the final squared distance by ``iterate``, with a letter for P^R, and without the part of the
+    sum that falls with the rounds."""
+    bound = iterate(theorem, ring, rounds, start, _POWER)
+    return weaken(bound, ring[_POWER] * ring[start] ** 2 + bound.bound.coefficients(_POWER)[0])
 
 
 _POWER, _DECAY = "power", "decay"

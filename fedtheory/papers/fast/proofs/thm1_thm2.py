@@ -20,22 +20,13 @@ from functools import cache, partial
 
 from ....proof.kernel.round_rules import average, contraction
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import coefficient, of_every_round, rounded, with_letters
+from ....proof.kernel.tactics import coefficient, iterated, of_every_round, rounded, with_letters
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.local_sgd import cocoercive, monotone
 from . import eq17_eq28, lemmas_1_2, round_displays, thm2_curved
 from ....proof.kernel.fixed_kinds import iterate_periods, telescope_periods
 from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.run_bounds import (
-    FINAL_DISTANCE,
-    MEAN_GRADIENT,
-    Definition,
-    RunBound,
-    enlarge,
-    iterate,
-    restrict,
-    weaken,
-)
+from ....proof.kernel.run_bounds import FINAL_DISTANCE, MEAN_GRADIENT, Definition, RunBound, enlarge, restrict, weaken
 from ....proof.kernel.step_choices import choose_by_logarithm
 from ....proof.translate.claim_bounds import made_bounds
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
@@ -135,10 +126,8 @@ _OF_RUNS = {name: quantity for name, quantity in LETTERS.items() if name != "q"}
 
 def _by_exponential(made: Theorem) -> RunBound:
     """E|x_R - x*|^2 <= exp(-mu K R eta) |x_0 - x*|^2 + B/(1 - P), from a contraction by P <= 1 - mu K eta."""
-    start, of = iterate(made, PERIODS, "R", "start", "power"), {name: PERIODS[name] for name in PERIODS.names}
-    short = weaken(start, of["power"] * of["start"] ** 2 + start.bound.coefficients("power")[0])
-    rate = of["mu"] * of["K"] * of["R"] * of["eta"]
-    return enlarge(short, "power", Definition("decay", "exponential", rate))
+    rate = PERIODS["mu"] * PERIODS["K"] * PERIODS["R"] * PERIODS["eta"]
+    return enlarge(iterated(made, PERIODS, "R", "start"), "power", Definition("decay", "exponential", rate))
 
 
 def _rarely_arbitrary(falls: RunBound) -> RunBound:
@@ -146,9 +135,9 @@ def _rarely_arbitrary(falls: RunBound) -> RunBound:
     ring = falls.where.ring
     mu, K, eta, q = (ring[name] for name in ("mu", "K", "eta", "q"))
     rare = (mu * K * eta - 5 * mu**2 * K**2 * eta**2) / 2 - (1 - q)
-    kept = [Condition("q", "interval", ring.number(1)) if c.name == "a" else c for c in falls.where.conditions]
-    where = Where(ring, tuple(c for c in kept if c.name != "size"))
-    return restrict(falls, where, {"a": 1 - q, "size": ring.number(1)}, [rare])
+    any_q = Condition("q", "interval", ring.number(1))
+    kept = (any_q if c.name == "a" else c for c in falls.where.conditions if c.name != "size")
+    return restrict(falls, Where(ring, tuple(kept)), {"a": 1 - q, "size": ring.number(1)}, [rare])
 
 
 def _chosen_by_logarithm() -> RunBound:

@@ -42,6 +42,7 @@ def _tied(convex: bool, step: str, cap: Scalar) -> Where:
 _TIED_4 = _tied(False, "eta_s", 1 / (42 * L))
 _TIED_5 = _tied(True, "eta", 1 / (20 * L * K))
 _DISTANCE = Kinds(convex=True).sgd.distance
+_POSITIVE, _SMOOTH = Condition("eta_s", "positive"), (Condition("L", "positive"), Condition("sigma_s", "nonnegative"))
 
 # The server's rounds ------------------------------------------------------------------------------------------------
 
@@ -50,15 +51,8 @@ _DISTANCE = Kinds(convex=True).sgd.distance
 def server_distance() -> Theorem:
     """(58): |x+ - x*|^2 <= (1 - 2 eta_s L mu/(L + mu)) |x - x*|^2 + eta_s (eta_s - 2/(L + mu)) |grad F(x)|^2
     + eta_s^2 sigma_s^2, for every step size."""
-    plain = Kinds(convex=True).where.conditions
-    where = Where(
-        RING,
-        tuple(
-            Condition("eta_s", "positive") if c.name == "eta_s" else c
-            for c in plain
-            if c.name in ("eta_s", "L", "mu", "sigma_s")
-        ),
-    )
+    kept = (c for c in Kinds(convex=True).where.conditions if c.name in ("L", "mu", "sigma_s"))
+    where = Where(RING, (_POSITIVE, *kept))
     server, sgd = ServerAxioms(where, eta_s), Kinds(convex=True).sgd
     g, D = server.gradient, sgd.distance
     ax = type(sgd.axioms)(where, eta, RING["size"])
@@ -74,9 +68,7 @@ def server_distance() -> Theorem:
 @cache
 def server_fall() -> Theorem:
     """(28): 2/eta_s (F(x) - E F(x+)) - (2 - L eta_s) |grad F(x)|^2 + L eta_s sigma_s^2 >= 0, for every step size."""
-    where = Where(
-        RING, (Condition("eta_s", "positive"), Condition("L", "positive"), Condition("sigma_s", "nonnegative"))
-    )
+    where = Where(RING, (_POSITIVE, *_SMOOTH))
     server = ServerAxioms(where, eta_s)
     g, step = server.gradient, (server.gradient + server.noise) * eta_s
     premises: Multiples = [
@@ -91,9 +83,7 @@ def server_fall() -> Theorem:
 @cache
 def server_descent() -> Theorem:
     """F(x) - E F(x+) - eta_s/2 |grad F(x)|^2 + L eta_s^2/2 sigma_s^2 >= 0 under eta_s <= 1/L."""
-    where = Where(
-        RING, (Condition("eta_s", "capped", 1 / L), Condition("L", "positive"), Condition("sigma_s", "nonnegative"))
-    )
+    where = Where(RING, (Condition("eta_s", "capped", 1 / L), *_SMOOTH))
     g = ServerAxioms(where, eta_s).gradient
     fall = combine([(server_fall(), eta_s / 2)], where=where, context="kind", kind=SERVER)
     return rounded(fall, where, [(g, "", -coefficient(fall.form, g, g) - eta_s / 2)])
@@ -163,8 +153,8 @@ of local gradients."""
 
 
 _CAP = (117 / (2560 * L * K) - 2 * eta_s / K).within(RUNS)
-_SMALL, _POSITIVE = Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"])), Condition("eta_s", "positive")
-"""The cap of eta_c = 2 eta_s/K, which caps eta_s; and what is known of that step besides."""
+_SMALL = Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"]))
+"""The cap of eta_c = 2 eta_s/K, which caps eta_s."""
 
 
 def _server_fall() -> RunBound:

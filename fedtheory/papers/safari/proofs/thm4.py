@@ -25,14 +25,13 @@ from __future__ import annotations
 
 from functools import cache
 
-from ....proof.kernel.axioms import NEXT, START_POINT
 from ....proof.kernel.forms import ONE
 from ....proof.kernel.regions import Where
 from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary
 from ....proof.kernel.scalars import Scalar
 from ....proof.kernel.server_rounds import SERVER, mix_server
 from ....proof.kernel.tactics import coefficient
-from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients, over_steps
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
 from .kinds_of_round import RING, K, Kinds, L, client_step, eta, eta_s, m, mean_step, q, sigma, sigma_G, sigma_s, z
 
 _KINDS = Kinds(convex=False)
@@ -69,16 +68,10 @@ def server_round() -> Theorem:
 @cache
 def _parts() -> tuple[Theorem, Theorem]:
     """Bound the fall of F in the clients' round from below, with <g, e> in it; and |e|^2 from above."""
-    s, g = _KINDS.sgd, _KINDS.server.gradient
-    ax, G, half, moved = s.axioms, s.cohort_gradient, L / 2, s.axioms.vector(NEXT) - s.start
+    s, half = _KINDS.sgd, L / 2
     drift = s.exact_drift_bound
     summed, squares = s.sum_of_gradients(z, z, drift)
-    premises: Multiples = [
-        (over_clients(ax.descent(NEXT, START_POINT, L), "M"), 1),
-        (ax.round(g + (moved - (G * K + s.drift + s.cohort_noise) * eta) * half), -1),
-        (over_steps(over_clients(ax.unbiased(g), "S")), eta),
-        *((theorem, c * eta**2 * half) for theorem, c in summed),
-    ]
+    premises: Multiples = [*s.falls(1), *((theorem, c * eta**2 * half) for theorem, c in summed)]
     falls = combine(
         premises, where=_WHERE, context="cohort", squares=[(v, bound, c * eta**2 * half) for v, bound, c in squares]
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.run_bounds import FINAL_DISTANCE, MEAN_GRADIENT, RunBound, iterate, restrict, weaken
+from ....proof.kernel.run_bounds import FINAL_DISTANCE, MEAN_GRADIENT, RunBound, restrict, weaken
 from ....proof.kernel.scalars import Ring
-from ....proof.kernel.tactics import of_every_round
+from ....proof.kernel.tactics import iterated, of_every_round
 from ....proof.translate.claim_bounds import made_bounds
 from .kinds_of_round import LETTERS, RING
 from .repaired_editions import DERIVATIONS as OF_KINDS
@@ -21,8 +21,7 @@ _EVERYONE = Ring(" ".join([*RING.names, "R", "start", "power", "decay", "N"]))
 
 def _of_everyone() -> RunBound:
     """Theorem 5 where all clients take part in the clients' rounds: m, which is at least N, has 1/m <= 1/N."""
-    start = iterate(of_everyone(), _EVERYONE, "R", "start", "power")
-    short = weaken(start, _EVERYONE["power"] * _EVERYONE["start"] ** 2 + start.bound.coefficients("power")[0])
+    short = iterated(of_everyone(), _EVERYONE, "R", "start")
     m, N = _EVERYONE["m"], _EVERYONE["N"]
     kept = (c for c in short.where.conditions if c.name != "size")
     where = Where(_EVERYONE, (*kept, Condition("N", "count")))
