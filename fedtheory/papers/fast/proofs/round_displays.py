@@ -4,7 +4,6 @@ along x - x*; |x+ - x*|^2 after a snapshot, an arbitrary round, and a round of e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 from ....proof.kernel.axioms import START_POINT
@@ -15,6 +14,7 @@ from ....proof.kernel.run_bounds import FINAL_DISTANCE, RunBound, weaken
 from ....proof.kernel.scalars import Ring
 from ....proof.kernel.tactics import coefficient, with_letters
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
+from ....proof.translate.claim_bounds import Bounds
 from . import thm2_curved
 from .eq17_eq28 import ROUND, of_round
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, m, n, share, sigma_G
@@ -96,7 +96,7 @@ _OF_FALL = LETTERS | {
 _OF_FALL_OF_ALL = {name: quantity for name, quantity in _OF_FALL.items() if name != "summed"} | {
     "full": "full_pseudogradient", "cohort": "cohort_pseudogradient",
 }  # fmt: skip
-BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+BOUNDS: Bounds = {
     "eq13@main": (snapshot_fall, _OF_FALL_OF_ALL, "squared_gradient"),
     "eq23@main": (arbitrary_fall, _OF_FALL, "squared_gradient"),
     "eq30@main": (snapshot, _OF_ROUND, FINAL_DISTANCE),

@@ -15,7 +15,6 @@ not p; co-coercivity pays for the squares of gradients, hence no L^2 in their pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 from ....proof.kernel.round_rules import average, contraction
@@ -28,7 +27,7 @@ from ....proof.kernel.fixed_kinds import iterate_periods, telescope_periods
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import FINAL_DISTANCE, MEAN_GRADIENT, Definition, RunBound, enlarge, restrict, weaken
 from ....proof.kernel.step_choices import choose_by_logarithm
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, a, eta, h, m, mu, p, q, region, sigma, sigma_G, z
 
 _one = RING.number(1)
@@ -173,7 +172,7 @@ def _rare_arbitrary_rounds(main: bool) -> RunBound:
 
 _OF_COR3 = LETTERS | {"R": "rounds", "start": "initial_distance"}
 _of_fall, _of_contraction = (partial(of_every_round, what, LETTERS) for what in (MEAN_GRADIENT, FINAL_DISTANCE))
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+_BOUNDS: Bounds = {
     "thm1@corrected": _of_fall(nonconvex_corrected),
     "thm1@sharp": _of_fall(nonconvex_sharp),
     "thm1@sharper": _of_fall(nonconvex),
@@ -195,7 +194,7 @@ _BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
 
 DERIVATIONS = (
     *made_bounds(
-        "fast", _BOUNDS | eq17_eq28.BOUNDS | round_displays.BOUNDS, of_rounds=True,
+        "fast", {**_BOUNDS, **eq17_eq28.BOUNDS, **round_displays.BOUNDS}, of_rounds=True,
         also={"cor3@corrected": ("fast.rem3@main",)},
     ),
     *made_bounds("fast", lemmas_1_2.BOUNDS),

@@ -13,7 +13,7 @@ so that E F(x+) - F(x) is at most the right side of (B.3.5), with 2 z^2 for its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from ....proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms, at
@@ -30,7 +30,7 @@ from ....proof.kernel.weighted_run_bounds import (
     EXPECTED_SCALE, LARGEST_SCALE, telescope_constant_weights, telescope_weights,
 )  # fmt: skip
 from ....proof.local_sgd import LocalSGD
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 
 RING = Ring("eta c L K k n E Q peak sigma d G w")
 eta, c, L, K, k, n, E, Q, peak, sigma, d, G, w = RING.symbols
@@ -313,7 +313,7 @@ _MEAN, _ROUND_CAPS = "average_squared_gradient", [_GLOBAL_CAP]
 
 _OF_DESCENT = partial(_of_round, functional="weighted_increase", local=_LOCAL_CAP, given=_ROUND_CAPS)
 
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+_BOUNDS: Bounds = {
     "lemmaB_3_1@main": (partial(_of_round, around_any, "weighted_divergence"), _LETTERS, "weighted_divergence"),
     "lemmaB_3_1@sharp": (partial(_of_round, around_by_weight, "weighted_divergence"), _LETTERS, "weighted_divergence"),
     "lemmaB_3_2@main": (partial(_of_round, local_drift, "local_drift", _DRIFT_CAP, last=last_drift), _LETTERS,

@@ -11,7 +11,6 @@ a^2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 from ....proof.composition import Composed
@@ -30,7 +29,7 @@ from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import Square, restricted, rounded, show
 from ....proof.kernel.theorems import Theorem, combine
 from ....proof.steps import Step
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 
 RING = Ring("p C a t b m r k K")
 p, C, a, t, b, m, r, *_ = RING.symbols
@@ -274,7 +273,7 @@ def _moment(functional: str) -> RunBound:
 _FROM_C_ON = {f"eqB_6_8.{line}@corrected": (f"fedau.eqB_6_8.{line}@main",) for line in ("a", "b", "b_next")}
 """Claims on every round that hold from t = C on."""
 _ROUND, _AVERAGE = "round_weight_error", "average_weight_error"
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+_BOUNDS: Bounds = {
     **{f"lemmaB_6_1.{part}@main": (partial(_moment, name), LETTERS, name)
        for part, name in (("mean", "interval_mean"), ("mean_below", "negated_interval_mean"),
                           ("variance", "interval_variance"), ("variance_below", "negated_interval_variance"))},

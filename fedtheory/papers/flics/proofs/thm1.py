@@ -13,7 +13,7 @@ so that, by -c <g, B> = c/(2 K) (|K g - B|^2 - K^2 |g|^2 - |B|^2), F falls by c 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 
 from ....proof.kernel.answer_bounds import (
@@ -32,7 +32,7 @@ from ....proof.kernel.run_bounds import RunBound
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.tactics import Square, restricted, show
 from ....proof.kernel.theorems import Multiples, Theorem, over_clients, over_steps
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 
 RING = Ring("eta c L K k delta V S G")
 eta, c, L, K, k, delta, V, S, G = RING.symbols
@@ -201,7 +201,7 @@ _PLANNED, _RECEIVED, _PAST = (
 )
 _GROUPS = {"groups": "groups"}
 
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], dict[str, str], str]] = {
+_BOUNDS: Bounds = {
     "lemma5@corrected": (lemma_5, {**_LETTERS, "delta": "weight_mismatch", "gradient": "gradient_norm",
                                    "update": "squared_mean_update"}, INNER_PRODUCT),
     "lemma7@corrected": (lemma_7, {**_LETTERS, "V": "selection_proxy", "update": "squared_state_update"},

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import FINAL_DISTANCE, MEAN_GRADIENT, RunBound, restrict, weaken
 from ....proof.kernel.scalars import Ring
 from ....proof.kernel.tactics import iterated, of_every_round
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 from .kinds_of_round import LETTERS, RING
 from .repaired_editions import DERIVATIONS as OF_KINDS
 from .repaired_editions import contraction_corrected
@@ -30,7 +29,7 @@ def _of_everyone() -> RunBound:
     return weaken(given, given.bound + noise * (1 / N - 1 / m), [noise / (m * N)])
 
 
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+_BOUNDS: Bounds = {
     "thm4@sharper": of_every_round(MEAN_GRADIENT, LETTERS, nonconvex),
     "thm4@averaged": of_every_round(MEAN_GRADIENT, LETTERS, nonconvex_averaged),
     "thm5@sharper": of_every_round(FINAL_DISTANCE, LETTERS, strongly_convex),
