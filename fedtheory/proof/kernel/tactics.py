@@ -117,10 +117,18 @@ def of_every_round(
 def with_letters(
     bound: RunBound, values: Mapping[str, Scalar | int], given: Sequence[Scalar] = (), *new: Condition
 ) -> RunBound:
-    """Restrict a bound to scalars for some letters, whose conditions go, with other conditions on some that stay."""
-    ring, put = bound.where.ring, {c.name: c for c in new}
-    kept = (put.get(c.name, c) for c in bound.where.conditions if c.name not in values)
-    return restrict(bound, Where(ring, tuple(kept)), {n: ring.number(1) * c for n, c in values.items()}, given)
+    """Restrict a bound to scalars for some letters, whose conditions go, with other conditions on some that stay, or on
+    new ones."""
+    ring = bound.where.ring
+    where = changed(Where(ring, tuple(c for c in bound.where.conditions if c.name not in values)), *new)
+    return restrict(bound, where, {n: ring.number(1) * c for n, c in values.items()}, given)
+
+
+def changed(where: Where, *new: Condition) -> Where:
+    """Return a region with these conditions in the place of those on the same letters, or after all others."""
+    put = {c.name: c for c in new}
+    kept = [put.pop(c.name, c) for c in where.conditions]
+    return Where(where.ring, (*kept, *put.values()))
 
 
 def restricted(

@@ -95,13 +95,10 @@ class Kinds:
         sizes = [instantiate(whole, {"size": number}, self.with_young) for number in (m, n)]
         return mix(self._snapshot(sizes[0]), self._arbitrary(sizes[1], other, multiple), q, self.with_young)
 
-    def _near(self, binder: str) -> Theorem:
-        return over_clients(self.sgd.axioms.dissimilar(START_POINT, sigma_G**2), binder)
-
     def _snapshot(self, whole: Theorem) -> Theorem:
         """Bound the squares of a uniform cohort's gradients by |grad F|^2 + sigma_G^2."""
         drawn, g0 = expect_uniform(whole, m, share, self.with_young), self.sgd.gradient_at_start
-        premises: Multiples = [(drawn, 1), (self._near("M"), coefficient(drawn.form, g0, g0, "M"))]
+        premises: Multiples = [(drawn, 1), (over_clients(self.bias.near, "M"), coefficient(drawn.form, g0, g0, "M"))]
         return combine(premises, where=self.with_young, context="kind", kind=UNIFORM)
 
     def _arbitrary(self, whole: Theorem, other: Vector, multiple: Scalar) -> Theorem:
@@ -111,7 +108,7 @@ class Kinds:
         each, together = coefficient(whole.form, g0, g0, "S"), coefficient(whole.form, G, G)
         squares = [(g * 2 - g0, "S", each), (g * 2 - G, "", together), (g0 - G, "S", together * 2)]
         bounded = combine(
-            [(whole, 1), (self._near("S"), (each + together) * 2)],
+            [(whole, 1), (over_clients(self.bias.near, "S"), (each + together) * 2)],
             where=self.with_young,
             context="cohort",
             kind=ARBITRARY,

@@ -22,7 +22,7 @@ from ....proof.kernel.forms import ONE
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary, expect_uniform, mix
 from ....proof.kernel.scalars import Scalar
-from ....proof.kernel.tactics import coefficient, rounded
+from ....proof.kernel.tactics import changed, coefficient, rounded
 from ....proof.kernel.theorems import Theorem, combine, instantiate
 from .kinds_of_round import RING, K, Kinds, L, a, eta, m, mu, n, p, q, share, sigma, sigma_G, size
 
@@ -77,9 +77,7 @@ def arbitrary_progress() -> Theorem:
 @cache
 def by_dissimilarity() -> Theorem:
     """(39): both kinds of round, with sigma_G^2/(K eta) for a."""
-    where = Where(RING, tuple(
-        Condition("sigma_G", "positive") if c.name == "sigma_G" else c for c in _WHERE.conditions
-    ))  # fmt: skip
+    where = changed(_WHERE, Condition("sigma_G", "positive"))
     few = instantiate(arbitrary_by_young(), {"a": sigma_G**2 / (K * eta)}, where)
     return mix(snapshot(), few, q, where)
 

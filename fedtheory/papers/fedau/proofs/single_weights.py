@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from ....claims import readings
 from ....proof.kernel.number_bounds import value
 from ....proof.kernel.regions import Condition, Where

@@ -3,7 +3,6 @@ kernel."""
 
 from __future__ import annotations
 
-
 from ....claims import readings
 from ....proof.kernel.answer_bounds import AGGREGATE_BIAS, SQUARED_SELECTED_VECTOR, selected_bias, selected_square
 from ....proof.kernel.number_bounds import RATIO_FAILURE, by_logarithm, frequency, value

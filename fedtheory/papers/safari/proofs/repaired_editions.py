@@ -11,6 +11,7 @@ for constants (eta_c = 2 eta_s/K, under z <= 1/21), and with rate = mu K eta_c/2
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from ....claims import readings
@@ -25,7 +26,7 @@ from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, 
 from ....proof.local_sgd import cocoercive
 from ....proof.kernel.fixed_kinds import telescope_kinds
 from ....proof.kernel.round_bounds import bound_round
-from ....proof.kernel.run_bounds import RunBound, restrict, telescope, weaken
+from ....proof.kernel.run_bounds import FINAL_DISTANCE, RunBound, telescope, weaken
 from ....proof.translate.claim_bounds import made_bounds
 from . import thm5
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, eta_s, m, mu, q, sigma, sigma_G, sigma_s
@@ -153,12 +154,9 @@ of local gradients."""
 
 
 _CAP = (117 / (2560 * L * K) - 2 * eta_s / K).within(RUNS)
+_OF_FALL = ("decrease", "slope", "summed", "R")
 _SMALL = Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"]))
 """The cap of eta_c = 2 eta_s/K, which caps eta_s."""
-
-
-def _server_fall() -> RunBound:
-    return bound_round(server_fall(), RUNS, "squared_gradient", ("decrease", "slope", "summed", "R"))
 
 
 @cache
@@ -171,21 +169,19 @@ def clients_slope() -> Theorem:
 
 def _clients_slope() -> RunBound:
     """(50): eta_c = 2 eta_s/K <= 117/(2560 L K) caps eta_s by 117/(5120 L)."""
-    made = bound_round(clients_slope(), RUNS, "squared_gradient", ("decrease", "slope", "summed", "R"), plain=True)
-    short = with_letters(made, {"size": 1}, made.given, _SMALL)
+    return _capped(bound_round(clients_slope(), RUNS, "squared_gradient", _OF_FALL, plain=True), {"size": 1})
+
+
+def _capped(made: RunBound, values: Mapping[str, int], *new: Condition) -> RunBound:
+    """The cap of eta_c = 2 eta_s/K, with other conditions for the whole bound."""
+    short = with_letters(made, values, made.given, _SMALL, *new)
     return with_letters(short, {}, [*made.given, _CAP], _POSITIVE)
-
-
-def _server_distance() -> RunBound:
-    return bound_round(server_distance(), RUNS, "final_squared_distance", ("distance", "slope", "R"))
 
 
 def _servers_alone() -> RunBound:
     """Remark 5: no round is the clients'. What caps eta_c = 2 eta_s/K caps eta_s by 117/(5120 L)."""
-    start = telescope(server_descent(), RUNS, "R", "gap")
-    kept = (_POSITIVE if c.name == "eta_s" else c for c in start.where.conditions)
-    short = with_letters(start, {}, (), _SMALL)
-    return restrict(short, Where(RUNS, (*kept, Condition("K", "count"))), {}, [_CAP])
+    short = with_letters(telescope(server_descent(), RUNS, "R", "gap"), {}, (), _SMALL)
+    return with_letters(short, {}, [_CAP], _POSITIVE, Condition("K", "count"))
 
 
 def _clients_share() -> RunBound:
@@ -196,9 +192,8 @@ def _clients_share() -> RunBound:
 
 def _clients_alone() -> RunBound:
     """Remark 5: every round is the clients', who are alike; eta_c = 2 eta_s/K <= 117/(2560 L K) caps eta_s."""
-    start = telescope(clients_descent(), RUNS, "R", "gap")
     alike = Condition("sigma_G", "interval", RUNS.number(0))
-    bound = with_letters(with_letters(start, {"size": 1}, (), _SMALL, alike), {}, [_CAP], _POSITIVE)
+    bound = _capped(telescope(clients_descent(), RUNS, "R", "gap"), {"size": 1}, alike)
     return weaken(bound, bound.bound.replace({"sigma_G": RUNS.number(0)}))
 
 
@@ -209,14 +204,19 @@ _OF_RUNS = LETTERS | {
 DERIVATIONS = made_bounds(
     "safari",
     {
-        "eq28@main": (_server_fall, _OF_RUNS, "squared_gradient"),
+        "eq28@main": (
+            lambda: bound_round(server_fall(), RUNS, "squared_gradient", _OF_FALL), _OF_RUNS, "squared_gradient",
+        ),
         "eq50@main": (_clients_slope, _OF_RUNS, "squared_gradient"),
-        "eq58@main": (_server_distance, _OF_RUNS, "final_squared_distance"),
+        "eq58@main": (
+            lambda: bound_round(server_distance(), RUNS, FINAL_DISTANCE, ("distance", "slope", "R")), _OF_RUNS,
+            FINAL_DISTANCE,
+        ),
         "rem5.b@main": (_servers_alone, _OF_RUNS, "average_squared_gradient"),
         "thm4@corrected": (_clients_share, _OF_RUNS, "average_squared_gradient"),
         "rem5.a@main": (_clients_alone, _OF_RUNS, "average_squared_gradient"),
     },
     {"eq50@main": _ROOT, "rem5.a@main": _ROOT, "rem5.b@main": _ROOT},
     of_rounds=True,
-)
+)  # fmt: skip
 """Claims' theorems: on a server's round, on its rounds alone, and on the clients' rounds and the server's."""

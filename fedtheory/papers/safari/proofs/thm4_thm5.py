@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-
-from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.run_bounds import FINAL_DISTANCE, MEAN_GRADIENT, RunBound, restrict, weaken
+from ....proof.kernel.regions import Condition
+from ....proof.kernel.run_bounds import FINAL_DISTANCE, MEAN_GRADIENT, RunBound, weaken
 from ....proof.kernel.scalars import Ring
-from ....proof.kernel.tactics import iterated, of_every_round
+from ....proof.kernel.tactics import iterated, of_every_round, with_letters
 from ....proof.translate.claim_bounds import Bounds, made_bounds
 from .kinds_of_round import LETTERS, RING
 from .repaired_editions import DERIVATIONS as OF_KINDS
@@ -22,9 +21,7 @@ def _of_everyone() -> RunBound:
     """Theorem 5 where all clients take part in the clients' rounds: m, which is at least N, has 1/m <= 1/N."""
     short = iterated(of_everyone(), _EVERYONE, "R", "start")
     m, N = _EVERYONE["m"], _EVERYONE["N"]
-    kept = (c for c in short.where.conditions if c.name != "size")
-    where = Where(_EVERYONE, (*kept, Condition("N", "count")))
-    given = restrict(short, where, {"size": _EVERYONE.number(1)}, [m - N])
+    given = with_letters(short, {"size": 1}, [m - N], Condition("N", "count"))
     noise = given.bound.coefficients("sigma")[2] * _EVERYONE["sigma"] ** 2 / (1 + 1 / m)
     return weaken(given, given.bound + noise * (1 / N - 1 / m), [noise / (m * N)])
 

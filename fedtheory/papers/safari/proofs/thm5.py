@@ -22,13 +22,13 @@ from __future__ import annotations
 from functools import cache
 
 from ....proof.kernel.forms import ONE
-from ....proof.kernel.regions import Condition, Where
+from ....proof.kernel.regions import Condition
 from ....proof.kernel.round_rules import expect_everyone
 from ....proof.kernel.server_rounds import SERVER, mix_server
-from ....proof.kernel.tactics import coefficient, rounded
+from ....proof.kernel.tactics import changed, coefficient, rounded
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.local_sgd import cocoercive, monotone
-from .kinds_of_round import RING, K, Kinds, L, client_step, eta, eta_s, m, mean_step, mu, q, sigma, sigma_G, sigma_s, z
+from .kinds_of_round import K, Kinds, L, client_step, eta, eta_s, m, mean_step, mu, q, sigma, sigma_G, sigma_s, z
 
 _KINDS = Kinds(convex=True)
 _CURVED = _KINDS.curved
@@ -63,10 +63,8 @@ def client_round() -> Theorem:
     return _CURVED.arbitrary(_cohort_round(), m)
 
 
-_SLOW = Where(RING, tuple(
-    {"eta": Condition("eta", "capped", mu / (20 * L**2 * K)), "eta_s": Condition("eta_s", "capped", 1 / (2 * L))}.get(
-        c.name, c) for c in _KINDS.where.conditions
-))  # fmt: skip
+_CAPS = Condition("eta", "capped", mu / (20 * L**2 * K)), Condition("eta_s", "capped", 1 / (2 * L))
+_SLOW = changed(_KINDS.where, *_CAPS)
 
 
 @cache
