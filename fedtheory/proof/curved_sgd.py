@@ -22,10 +22,11 @@ from functools import cached_property
 from .kernel.axioms import ITERATE, OPTIMUM, START_POINT
 from .kernel.forms import ONE, Form, Vector, dot, square
 from .kernel.regions import Where
+from .kernel.round_rules import ARBITRARY, expect_arbitrary
 from .kernel.scalars import Scalar
-from .kernel.tactics import Square, coefficient, rounded, show
-from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients, over_steps
-from .local_sgd import LocalSGD
+from .kernel.tactics import Square, coefficient, rounded, show_by_induction
+from .kernel.theorems import Multiples, Theorem, combine, over_clients, over_steps
+from .local_sgd import Bias, LocalSGD
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,7 @@ class CurvedSGD:
         ]
         change = s.gradient_along - s.gradient_at_start
         squares: list[Square] = [(D * mu - change, "", share), (D * mu - self.rest, "", share)]
-        step = show(at_step(bound, 1, 0, 1) - bound, premises, where=self.where, context="cohort", squares=squares)
-        return induct(combine([], where=self.where, context="cohort"), step, bound, self.where.ring.number(1))
+        return show_by_induction(bound, self.where.ring.number(1), premises, squares, self.where, "cohort")
 
     @cached_property
     def progress(self) -> Theorem:
@@ -173,6 +173,39 @@ class CurvedSGD:
         )
         left = coefficient(most.form, g, g, "S")
         return rounded(most, self.where, [(u, "S", -left)])
+
+    def bias(self, size: Scalar) -> Bias:
+        """Bias of an arbitrary cohort's gradients at the optimum, whose mean over all clients is 0."""
+        return Bias(self.at_optimum, self.at_optimum * 0, self.near_optimum, size)
+
+    def arbitrary(self, whole: Theorem, size: Scalar) -> Theorem:
+        """Turn a bound given an arbitrary cohort of this size, with <mean_S b_i, D>, into one with <bias, D>."""
+        cross = coefficient(whole.form, self.sgd.start, self.cohort_at_optimum)
+        projected = self.bias(size).projected(self.sgd.distance)
+        premises: Multiples = [(expect_arbitrary(whole, size), 1), (projected, -cross)]
+        return combine(premises, where=self.where, context="kind", kind=ARBITRARY)
+
+    def unbiased(self, whole: Theorem) -> Theorem:
+        """Leave <mean b_i, D> out of a bound given the kind of round: it is 0."""
+        cross = coefficient(whole.form, self.sgd.start, self.at_optimum.under("M"))
+        premises: Multiples = [(whole, 1), (self.sgd.axioms.optimal(self.sgd.distance), -cross)]
+        return combine(premises, where=self.where, context="kind", kind=whole.kind)
+
+    def by_young(
+        self, whole: Theorem, bound: Theorem, young: Scalar, scale: Scalar, where: Where, most: Scalar | None = None
+    ) -> Theorem:
+        """Bound the product 2 scale young pull <bias, D> of a theorem by scale (young^2 |D|^2 + pull^2 |bias|^2), where
+        ``bound`` is on the last, and the pull by ``most``, if that is given."""
+        bias = self.bias(self.sgd.axioms.size).vector
+        pull = -coefficient(whole.form, self.sgd.start, bias) / (2 * scale * young)
+        return combine(
+            [(whole, 1), (bound, scale * pull**2)],
+            where=where,
+            context=whole.context,
+            kind=whole.kind,
+            squares=[(self.sgd.distance * young + bias * pull, "", scale)],
+            constant=0 if most is None else (most**2 - pull**2) * scale * self.dissimilarity,
+        )
 
     def _of_gradients(self, drifts: Scalar) -> Scalar:
         """The multiple of mean_S |g_i|^2 by which the paths' lengths enter, with ``drifts`` eta^2 times |e|^2."""

@@ -15,8 +15,8 @@ from .kernel.forms import ONE, Form, Vector, square
 from .kernel.regions import Where
 from .kernel.round_rules import ARBITRARY, conditional_mean, expect_arbitrary, project
 from .kernel.scalars import Scalar
-from .kernel.tactics import Square, atom_of, coefficient, rounded, show
-from .kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients, over_steps
+from .kernel.tactics import Square, atom_of, coefficient, rounded, show_by_induction
+from .kernel.theorems import Multiples, Theorem, combine, over_clients, over_steps
 
 
 @dataclass(frozen=True)
@@ -147,10 +147,7 @@ class LocalSGD:
         ax, scale = self.axioms, self.axioms.step**2 * rise
         bound = square(self.gradient_at_start) * (weight * scale) + Form.constant(self.variance * scale)
         bound = bound - square(self.moved)
-        step = show(
-            at_step(bound, 1, 0, 1) - bound * factor, premises, where=ax.where, context=ax.given, squares=squares
-        )
-        return induct(combine([], where=ax.where, context=ax.given), step, bound, factor)
+        return show_by_induction(bound, factor, premises, squares, ax.where, ax.given)
 
     @cached_property
     def exact_drift_bound(self) -> Theorem:
@@ -207,18 +204,27 @@ class LocalSGD:
         near_square = (D + e / (near * K), "", near * eta * K)
         return combine(premises, where=where, context=ax.given, squares=[near_square, *squares])
 
+    def falls(self, scale: Scalar | int) -> Multiples:
+        """Return premises by which ``scale`` times F(x) - E F(x+) is at least what the move x - x+ has along grad F(x),
+        less L/2 times its square, given the cohort; the noise has nothing along it."""
+        ax, g = self.axioms, self.gradient_at_start.under("M")
+        moved = ax.vector(NEXT) - self.start
+        move = (self.gradient_along.under("S").under("K") + self.cohort_noise) * ax.step
+        return [
+            (over_clients(ax.descent(NEXT, START_POINT, self.L), "M"), scale),
+            (ax.round(g + (moved - move) * self.L / 2), scale * -1),
+            (over_steps(over_clients(ax.unbiased(g), "S")), scale * ax.step),
+        ]
+
     def one_descent(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
         """Bound from below the decrease of F, given the cohort, with free Young parameters > 0: ``near`` between grad
         F(x) and e, the others as in ``kernel.round_bounds``."""
         ax, K, eta = self.axioms, self.K, self.axioms.step
-        g, G, e, w = self.gradient_at_start.under("M"), self.cohort_gradient, self.drift, self.cohort_noise
-        moved = ax.vector(NEXT) - self.start
+        g, e = self.gradient_at_start.under("M"), self.drift
         half = self.L / 2
         summed, squares = self.sum_of_gradients(split, share, self.drift_bound, eta**2 * half)
         premises: Multiples = [
-            (over_clients(ax.descent(NEXT, START_POINT, self.L), "M"), 1),
-            (ax.round(g + (moved - (G * K + e + w) * eta) * half), -1),
-            (over_steps(over_clients(ax.unbiased(g), "S")), eta),
+            *self.falls(1),
             (self.drift_bound, eta / (2 * near * K)),
             *summed,
         ]
@@ -236,13 +242,10 @@ class LocalSGD:
         ax, K, eta, L = self.axioms, self.K, self.axioms.step, self.L
         g0, G, e, w = self.gradient_at_start, self.cohort_gradient, self.drift, self.cohort_noise
         g, W = g0.under("M"), self.gradient_along.under("S").under("K")
-        moved, scale = ax.vector(NEXT) - self.start, 4 / (K * eta)
         z = L * K * eta
         far, near = z**2 * 16 / 3, over_clients(ax.dissimilar(START_POINT, squared_dissimilarity), "S")
         premises: Multiples = [
-            (over_clients(ax.descent(NEXT, START_POINT, L), "M"), scale),
-            (ax.round(g + (moved - (W + w) * eta) * L / 2), -scale),
-            (over_steps(over_clients(ax.unbiased(g), "S")), scale * eta),
+            *self.falls(4 / (K * eta)),
             (self.noise_bound, 4 * L * eta / K),
             (self.drift_bound, 4 / K**2),
             (near, 4 + 2 * far),
@@ -277,18 +280,41 @@ def monotone(axioms: Axioms, mu: Scalar) -> Theorem:
     return combine([*both, (axioms.optimal(distance), 1)], where=axioms.where, context="start")
 
 
-def bias_bound(family: Vector, near: Theorem, bias: Vector, size: Scalar, where: Where) -> Theorem:
-    """Prove |bias|^2 <= D for the bias E[mean_S u_i | start] - c of a family over an arbitrary cohort of this size,
-    from |u_i - c|^2 <= D for every client."""
-    atom, mean = atom_of(family).atom, family.under("S")
-    cohort = rounded(over_clients(near, "S"), where, [(family - mean, "S", 1)], kind=ARBITRARY)
-    return combine(
-        [(expect_arbitrary(cohort, size), 1), (project(atom, bias, ARBITRARY, where), 2)],
-        where=where,
-        context="kind",
-        kind=ARBITRARY,
-        squares=[(mean - conditional_mean(atom, ARBITRARY, where.ring), "", 1)],
-    )
+@dataclass(frozen=True)
+class Bias:
+    """Bias E[mean_S u_i | start] - c of a family u_i over an arbitrary cohort of this size; ``near`` says that
+    |u_i - c|^2 <= D for every client."""
+
+    family: Vector
+    c: Vector
+    near: Theorem
+    size: Scalar
+
+    @property
+    def mean(self) -> Vector:
+        """Conditional mean E[mean_S u_i | start]."""
+        return conditional_mean(atom_of(self.family).atom, ARBITRARY, self.near.where.ring)
+
+    @property
+    def vector(self) -> Vector:
+        """The bias itself."""
+        return self.mean - self.c
+
+    def projected(self, other: Vector) -> Theorem:
+        """Prove <mean_S u_i - E[mean_S u_i | start], w> = 0 for w known at the start."""
+        return project(atom_of(self.family).atom, other, ARBITRARY, self.near.where)
+
+    def bound(self) -> Theorem:
+        """Prove |bias|^2 <= D."""
+        where, mean = self.near.where, self.family.under("S")
+        cohort = rounded(over_clients(self.near, "S"), where, [(self.family - mean, "S", 1)], kind=ARBITRARY)
+        return combine(
+            [(expect_arbitrary(cohort, self.size), 1), (self.projected(self.vector), 2)],
+            where=where,
+            context="kind",
+            kind=ARBITRARY,
+            squares=[(mean - self.mean, "", 1)],
+        )
 
 
 def cocoercive(axioms: Axioms, mu: Scalar, L: Scalar) -> Theorem:

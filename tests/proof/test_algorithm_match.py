@@ -4,6 +4,7 @@ derivation is written down again for every algorithm that the engine has, as its
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -191,9 +192,8 @@ def test_an_objective_that_is_left_open_is_any_mean() -> None:
     false = replace(near, id="mine.thm", terms=(Term("all", near.right_side / 4),), letters={})
 
     def paper(plain: bool) -> Paper:
-        make = of_fedau._of_round(
-            lambda: axioms.dissimilar(START_POINT, of_fedau.d**2), "weighted_divergence", plain=plain
-        )
+        within = partial(axioms.dissimilar, START_POINT, of_fedau.d**2)
+        make = partial(of_fedau._of_round, within, "weighted_divergence", plain=plain)
         assert not plain or make().bound == of_fedau.RUNS["d"] ** 2
         origin = MadeBound(make, of_fedau._LETTERS, "weighted_divergence", of_rounds=True)
         return Paper("mine", "", algorithm="fedau", claims=(false,),
@@ -201,7 +201,7 @@ def test_an_objective_that_is_left_open_is_any_mean() -> None:
 
     assert prove(paper(True).claims[0], paper(True)).verdict == "unknown"
     with pytest.raises(ValueError, match="known of the plain mean"):
-        of_fedau._of_round(lambda: axioms.dissimilar(START_POINT, of_fedau.d**2), "weighted_divergence")()
+        of_fedau._of_round(lambda: axioms.dissimilar(START_POINT, of_fedau.d**2), "weighted_divergence")
 
 
 def test_a_step_size_that_changes_is_not_one_size() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from .forms import ONE, Form, Product, Term, Vector, square
@@ -20,7 +20,7 @@ from .run_bounds import (
     weaken,
 )  # fmt: skip
 from .scalars import Ring, Scalar
-from .theorems import Context, Theorem, combine
+from .theorems import Context, Multiples, Theorem, at_step, combine, induct
 
 Square = tuple[Vector, str, Scalar | int]
 
@@ -57,6 +57,16 @@ def show(
     return combine(
         premises, where=where, context=context, kind=kind, squares=[*squares, *extra], constant=rest.entries.get(ONE, 0)
     )
+
+
+def show_by_induction(
+    bound: Form, factor: Scalar, premises: Multiples, squares: Sequence[Square], where: Where, context: Context
+) -> Theorem:
+    """Prove bound >= 0 for all k <= K: it is 0 at k = 0, and its next value at least ``factor`` times its own, as
+    ``show`` finds from premises and squares."""
+    goal = at_step(bound, 1, 0, 1) - bound * factor
+    step = show(goal, premises, where=where, context=context, squares=squares)
+    return induct(combine([], where=where, context=context), step, bound, factor)
 
 
 def rounded(
@@ -96,13 +106,38 @@ def of_runs(functional: str, *more: str) -> dict[str, str]:
     return {name: name for name in (ROUNDS, _STARTS[functional], *more)}
 
 
+def of_every_round(
+    functional: str, letters: Mapping[str, str], make: Callable[[], Theorem], *more: str
+) -> tuple[Callable[[], RunBound], Mapping[str, str], str]:
+    """Return ``over_rounds`` of a theorem that is not yet made, the quantities of its letters, given those of the
+    theorem's, and the functional."""
+    return lambda: over_rounds(make(), functional, *more), {**letters, **of_runs(functional, *more)}, functional
+
+
 def with_letters(
     bound: RunBound, values: Mapping[str, Scalar | int], given: Sequence[Scalar] = (), *new: Condition
 ) -> RunBound:
-    """Restrict a bound to scalars for some letters, whose conditions go, with other conditions on some that stay."""
-    ring, put = bound.where.ring, {c.name: c for c in new}
-    kept = (put.get(c.name, c) for c in bound.where.conditions if c.name not in values)
-    return restrict(bound, Where(ring, tuple(kept)), {n: ring.number(1) * c for n, c in values.items()}, given)
+    """Restrict a bound to scalars for some letters, whose conditions go, with other conditions on some that stay, or on
+    new ones."""
+    ring = bound.where.ring
+    where = changed(Where(ring, tuple(c for c in bound.where.conditions if c.name not in values)), *new)
+    return restrict(bound, where, {n: ring.number(1) * c for n, c in values.items()}, given)
+
+
+def changed(where: Where, *new: Condition) -> Where:
+    """Return a region with these conditions in the place of those on the same letters, or after all others."""
+    put = {c.name: c for c in new}
+    kept = [put.pop(c.name, c) for c in where.conditions]
+    return Where(where.ring, (*kept, *put.values()))
+
+
+def restricted(
+    bound: RunBound, values: Mapping[str, Scalar], conditions: Sequence[Condition], given: Sequence[Scalar] = ()
+) -> RunBound:
+    """Restrict a bound to scalars for some letters, with these conditions before those on all other letters."""
+    names = {condition.name for condition in conditions} | values.keys()
+    kept = (condition for condition in bound.where.conditions if condition.name not in names)
+    return restrict(bound, Where(bound.where.ring, (*conditions, *kept)), values, given)
 
 
 def over_rounds(theorem: Theorem, functional: str, *more: str) -> RunBound:
@@ -112,8 +147,14 @@ def over_rounds(theorem: Theorem, functional: str, *more: str) -> RunBound:
     ring = _ring((*theorem.where.ring.names, *of_runs(functional, *more), _POWER, _DECAY))
     if functional == MEAN_GRADIENT:
         return telescope(theorem, ring, ROUNDS, GAP)
-    bound = iterate(theorem, ring, ROUNDS, DISTANCE, _POWER)
-    return weaken(bound, ring[_POWER] * ring[DISTANCE] ** 2 + bound.bound.coefficients(_POWER)[0])
+    return iterated(theorem, ring, ROUNDS, DISTANCE)
+
+
+def iterated(theorem: Theorem, ring: Ring, rounds: str, start: str) -> RunBound:
+    """Return the bound on the final squared distance by ``iterate``, with a letter for P^R, and without the part of the
+    sum that falls with the rounds."""
+    bound = iterate(theorem, ring, rounds, start, _POWER)
+    return weaken(bound, ring[_POWER] * ring[start] ** 2 + bound.bound.coefficients(_POWER)[0])
 
 
 _POWER, _DECAY = "power", "decay"

@@ -71,15 +71,19 @@ class MadeBound(Made):
         return ClaimTheorem(claim, self.make, tuple(self.letters.items()), own, algorithm, tuple(fixed.items()))
 
 
+Bounds = Mapping[str, tuple[Callable[[], RunBound], Mapping[str, str], str]]
+"""Makers of bounds, by what they are of, each with the quantities of its letters and its functional's name."""
+
+
 def made_bounds(
     paper: str,
-    bounds: Mapping[str, tuple[Callable[[], RunBound], Mapping[str, str], str]],
+    bounds: Bounds,
     more: Mapping[str, Mapping[str, str]] | None = None,
     of_rounds: bool = False,
     also: Mapping[str, tuple[str, ...]] | None = None,
 ) -> tuple[Derivation, ...]:
-    """Return the derivations of a paper's claims, each from (makes the bound, letters, functional's name), with the
-    options of its hypotheses that it is compared under, and the refs of other claims to which it is the nearest."""
+    """Return the derivations of a paper's claims, with the options of its hypotheses that each is compared under, and
+    the refs of other claims to which it is the nearest."""
     return tuple(
         MadeBound(make, letters, functional, (more or {}).get(ref, {}), of_rounds).derivation(
             f"composed, {paper}.{ref}", (f"{paper}.{ref}", *(also or {}).get(ref, ()))

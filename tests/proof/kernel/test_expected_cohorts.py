@@ -17,6 +17,7 @@ from fedtheory.papers.fast.proofs.kinds_of_round import RING, Kinds, m, n, share
 from fedtheory.papers.proofs import library, proof_of
 from fedtheory.proof import checker, claim_goals
 from fedtheory.proof.kernel import round_bounds, round_rules
+from fedtheory.proof.kernel.axioms import NEXT
 from fedtheory.proof.kernel.round_bounds import PROGRESS, bound_round
 from fedtheory.proof.kernel.round_rules import UNIFORM, expect_everyone, expect_uniform
 from fedtheory.proof.kernel.run_bounds import RunBound
@@ -43,7 +44,7 @@ def drawn() -> Theorem:
 
 def of_all() -> Theorem:
     """The same where all clients take part, against x+ as well."""
-    return expect_everyone(of_size(AX.round(GRADIENT + AX.vector(round_displays.NEXT)), n), n)
+    return expect_everyone(of_size(AX.round(GRADIENT + AX.vector(NEXT)), n), n)
 
 
 def squared() -> Theorem:
@@ -109,7 +110,7 @@ def test_where_all_take_part_every_mean_is_of_all() -> None:
 
 REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
     "a drawn cohort's mean against the round's end": ("not known before it is drawn", lambda: expect_uniform(
-        of_size(AX.round(AX.vector(round_displays.NEXT)), m), m, share, WHERE)),
+        of_size(AX.round(AX.vector(NEXT)), m), m, share, WHERE)),
     "a drawn cohort's mean of products of later vectors": ("not known before it is drawn", lambda: expect_uniform(
         of_size(over_clients(AX.variance(RING["sigma"] ** 2), "S"), m), m, share, WHERE)),
     "of all clients, for every client": ("allowed is a closed form", lambda: expect_everyone(

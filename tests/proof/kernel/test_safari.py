@@ -298,6 +298,6 @@ def test_the_checker_rejects(name: str) -> None:
 @pytest.mark.parametrize(("share", "holds"), [(F(8, 3), True), (F(9, 4), False)])
 def test_a_constant_that_is_too_small_is_not_certified(share: F, holds: bool) -> None:
     """The noise of the clients' round takes (1 + z)/m + 8/3 (1 - 1/K) z."""
-    whole = instantiate(thm5._curved().one_round, {"size": m}, WHERE)
+    whole = instantiate(thm5._CURVED.one_round, {"size": m}, WHERE)
     most = ((1 + z) / m + (1 - 1 / K) * z * share) * K * RING["eta"] ** 2
     assert WHERE.certifies(most - whole.form.entries["1"].coefficients("sigma")[2]) is holds

@@ -26,6 +26,7 @@ from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.run_bounds import Definition, RunBound, enlarge, restrict, weaken
 from fedtheory.proof.kernel.saved_claims import saved_claim
 from fedtheory.proof.kernel.step_choices import choose_by_logarithm, choose_step, put_error
+from fedtheory.proof.kernel.tactics import restricted
 from fedtheory.proof.kernel.weighted_run_bounds import EXPECTED_SCALE, LARGEST_SCALE, telescope_weights
 
 from .written import why_no_claim
@@ -40,7 +41,7 @@ def run(*given: Any) -> RunBound:
     """Theorem 2, repaired, with its error."""
     start = telescope_weights(thm1_thm2.bounded_corrected(), RUNS, "R", "gap", EXPECTED_SCALE)
     conditions = [Condition("Q", "positive"), Condition("c", "positive"), Condition("R", "at_least", RUNS.number(2))]
-    return thm1_thm2.restricted(start, {}, conditions, [1 / (4 * L * K) - c, *given])
+    return restricted(start, {}, conditions, [1 / (4 * L * K) - c, *given])
 
 
 def with_error() -> RunBound:
@@ -49,7 +50,7 @@ def with_error() -> RunBound:
 
 def as_a_step(letter: str) -> RunBound:
     """The same where what a letter stands for is c, too."""
-    return thm1_thm2.restricted(with_error(), {letter: c}, [], with_error().given)
+    return restricted(with_error(), {letter: c}, [], with_error().given)
 
 
 def at(bound: RunBound, values: dict[str, float]) -> float:

@@ -14,16 +14,16 @@ and the descent lemma from x_{i,k} to x,
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
 from ....proof.curved_sgd import CurvedSGD
 from ....proof.kernel.axioms import ITERATE, OPTIMUM, START_POINT, Axioms
 from ....proof.kernel.forms import ONE
-from ....proof.kernel.regions import Where
 from ....proof.kernel.round_bounds import bound_round
-from ....proof.kernel.run_bounds import RunBound, restrict
+from ....proof.kernel.run_bounds import RunBound
 from ....proof.kernel.scalars import Ring
-from ....proof.kernel.tactics import coefficient, rounded
+from ....proof.kernel.tactics import coefficient, rounded, with_letters
 from ....proof.kernel.theorems import Multiples, Theorem, combine, over_clients, over_steps
 from ....proof.local_sgd import LocalSGD
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, mu, sigma, sigma_G, size, z
@@ -84,24 +84,18 @@ ROUND = Ring(" ".join([*RING.names, "R", "start", "slope"]))
 """The letters above; rounds, |x - x*| and |grad F(x)|."""
 
 
-def _of_round(theorem: Theorem, functional: str, letter: str) -> RunBound:
-    """The functional of one round, whoever takes part."""
-    start = bound_round(theorem, ROUND, functional, (letter, "R"), plain=True)
-    kept = tuple(c for c in start.where.conditions if c.name not in ("share", "size"))
-    none, one = ROUND.number(0), ROUND.number(1)
-    return restrict(start, Where(ROUND, kept), {"share": none, "size": one}, start.given)
-
-
-def _gradient_error() -> RunBound:
-    return _of_round(gradient_error(), "local_gradient_error", "slope")
-
-
-def _full_progress() -> RunBound:
-    return _of_round(full_progress(), "negated_full_progress", "start")
+def of_round(
+    make: Callable[[], Theorem], functional: str, letters: str, unused: str = "share size", ring: Ring = ROUND
+) -> RunBound:
+    """The functional of one round, whoever takes part: the theorem does not depend on the letters that are unused."""
+    made = bound_round(make(), ring, functional, tuple(letters.split()), plain=True)
+    return with_letters(made, {name: int(name == "size") for name in unused.split()}, made.given)
 
 
 _OF_ROUND = LETTERS | {"R": "rounds", "start": "initial_distance", "slope": "gradient_norm"}
 BOUNDS = {
-    "eq17@main": (_gradient_error, _OF_ROUND, "local_gradient_error"),
-    "eq28@main": (_full_progress, _OF_ROUND, "negated_full_progress"),
-}
+    "eq17@main": (partial(of_round, gradient_error, "local_gradient_error", "slope R"), _OF_ROUND,
+                  "local_gradient_error"),
+    "eq28@main": (partial(of_round, full_progress, "negated_full_progress", "start R"), _OF_ROUND,
+                  "negated_full_progress"),
+}  # fmt: skip

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from ....proof.kernel.axioms import START_POINT, Axioms
 from ....proof.kernel.forms import Vector
 from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.round_rules import (
-    ARBITRARY, UNIFORM, conditional_mean, expect_arbitrary, expect_uniform, mix, project,
-)  # fmt: skip
+from ....proof.kernel.round_rules import ARBITRARY, UNIFORM, expect_arbitrary, expect_uniform, mix
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import atom_of, coefficient
+from ....proof.kernel.tactics import coefficient
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
-from ....proof.local_sgd import LocalSGD, bias_bound
+from ....proof.curved_sgd import CurvedSGD
+from ....proof.local_sgd import Bias, LocalSGD
 
 RING = Ring("a q share eta L mu K k m n sigma sigma_G size")
 a, q, share, eta, L, mu, K, k, m, n, sigma, sigma_G, size = RING.symbols
@@ -77,9 +76,16 @@ class Kinds:
         return self.sgd.gradient_at_start.under("M")
 
     @property
-    def expected_gradient(self) -> Vector:
-        """E[mean_S grad F_i(x) | start, arbitrary]."""
-        return conditional_mean(atom_of(self.sgd.gradient_at_start).atom, ARBITRARY, RING)
+    def curved(self) -> CurvedSGD:
+        """The local SGD of strongly convex clients."""
+        return CurvedSGD(self.sgd, mu, sigma_G**2)
+
+    @property
+    def bias(self) -> Bias:
+        """E[mean_S grad F_i(x) | start, arbitrary] - grad F(x), which is at most sigma_G."""
+        sgd = self.sgd
+        near = sgd.axioms.dissimilar(START_POINT, sigma_G**2)
+        return Bias(sgd.gradient_at_start, self.gradient, near, n)
 
     def mixed(self, whole: Theorem, other: Vector, multiple: Scalar) -> Theorem:
         """Turn a bound given the cohort into one given the round's start, by mixing both kinds of round.
@@ -89,13 +95,10 @@ class Kinds:
         sizes = [instantiate(whole, {"size": number}, self.with_young) for number in (m, n)]
         return mix(self._snapshot(sizes[0]), self._arbitrary(sizes[1], other, multiple), q, self.with_young)
 
-    def _near(self, binder: str) -> Theorem:
-        return over_clients(self.sgd.axioms.dissimilar(START_POINT, sigma_G**2), binder)
-
     def _snapshot(self, whole: Theorem) -> Theorem:
         """Bound the squares of a uniform cohort's gradients by |grad F|^2 + sigma_G^2."""
         drawn, g0 = expect_uniform(whole, m, share, self.with_young), self.sgd.gradient_at_start
-        premises: Multiples = [(drawn, 1), (self._near("M"), coefficient(drawn.form, g0, g0, "M"))]
+        premises: Multiples = [(drawn, 1), (over_clients(self.bias.near, "M"), coefficient(drawn.form, g0, g0, "M"))]
         return combine(premises, where=self.with_young, context="kind", kind=UNIFORM)
 
     def _arbitrary(self, whole: Theorem, other: Vector, multiple: Scalar) -> Theorem:
@@ -105,24 +108,15 @@ class Kinds:
         each, together = coefficient(whole.form, g0, g0, "S"), coefficient(whole.form, G, G)
         squares = [(g * 2 - g0, "S", each), (g * 2 - G, "", together), (g0 - G, "S", together * 2)]
         bounded = combine(
-            [(whole, 1), (self._near("S"), (each + together) * 2)],
+            [(whole, 1), (over_clients(self.bias.near, "S"), (each + together) * 2)],
             where=self.with_young,
             context="cohort",
             kind=ARBITRARY,
             squares=squares,
         )
         return combine(
-            [(expect_arbitrary(bounded, n), 1), (self._projected(other), -multiple)],
+            [(expect_arbitrary(bounded, n), 1), (self.bias.projected(other), -multiple)],
             where=self.with_young,
             context="kind",
             kind=ARBITRARY,
         )
-
-    def _projected(self, other: Vector) -> Theorem:
-        return project(atom_of(self.sgd.gradient_at_start).atom, other, ARBITRARY, self.plain)
-
-    def bias(self) -> Theorem:
-        """|E[mean_S grad F_i(x) | start, arbitrary] - grad F(x)| <= sigma_G."""
-        near = self.sgd.axioms.dissimilar(START_POINT, sigma_G**2)
-        bias = self.expected_gradient - self.gradient
-        return bias_bound(self.sgd.gradient_at_start, near, bias, n, self.plain)

@@ -3,7 +3,6 @@ and Remark 2."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from ....claims import readings
@@ -11,7 +10,7 @@ from ....proof.kernel.number_bounds import value
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import RunBound, restrict, weaken
 from ....proof.kernel.scalars import Ring
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 from .kinds_of_round import LETTERS
 
 RING = Ring("eta q L K k mu m n sigma_G slope G1 G3")
@@ -52,7 +51,7 @@ def identical() -> RunBound:
 _LETTERS = {name: quantity for name, quantity in LETTERS.items() if name in RING.names} | {
     "slope": "gradient_norm", "G1": "least_full_pseudogradient", "G3": "peak_cohort_pseudogradient",
 }  # fmt: skip
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+_BOUNDS: Bounds = {
     "thm1@floor": (floor, _LETTERS, "floor_of_snapshots"),
     "thm2@room": (room, _LETTERS, "arbitrary_probability"),
     "rem2.a@main": (identical, _LETTERS, "least_snapshot_probability_identical"),

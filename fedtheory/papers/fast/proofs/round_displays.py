@@ -4,24 +4,20 @@ along x - x*; |x+ - x*|^2 after a snapshot, an arbitrary round, and a round of e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 
-from ....proof.kernel.axioms import NEXT, START_POINT
+from ....proof.kernel.axioms import START_POINT
 from ....proof.kernel.regions import Condition
 from ....proof.kernel.round_bounds import PROGRESS, bound_round
 from ....proof.kernel.round_rules import ARBITRARY, UNIFORM, expect_arbitrary, expect_uniform
 from ....proof.kernel.run_bounds import FINAL_DISTANCE, RunBound, weaken
 from ....proof.kernel.scalars import Ring
 from ....proof.kernel.tactics import coefficient, with_letters
-from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients, over_steps
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
+from ....proof.translate.claim_bounds import Bounds
 from . import thm2_curved
-from .eq17_eq28 import ROUND
+from .eq17_eq28 import ROUND, of_round
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, m, n, share, sigma_G
-
-
-def _of_round(theorem: Theorem) -> RunBound:
-    return bound_round(theorem, ROUND, FINAL_DISTANCE, ("start", "slope", "R"), plain=True)
 
 
 @cache
@@ -36,13 +32,8 @@ def _snapshot_fall() -> Theorem:
     mean: <g, V> = (|K g|^2 + |V|^2 - |K g - V|^2)/(2 K), where V - K g is the drift of all clients."""
     sgd = Kinds(convex=False).sgd
     ax, where, g0 = sgd.axioms, sgd.axioms.where, sgd.gradient_at_start
-    g, W, w, scale = g0.under("M"), sgd.gradient_along.under("S").under("K"), sgd.cohort_noise, 4 / (K * eta)
-    premises: Multiples = [
-        (over_clients(ax.descent(NEXT, START_POINT, L), "M"), scale),
-        (ax.round(g + (ax.vector(NEXT) - sgd.start - (W + w) * eta) * L / 2), -scale),
-        (over_steps(over_clients(ax.unbiased(g), "S")), scale * eta),
-        (sgd.noise_bound, 4 * L * eta / K),
-    ]
+    g, W, w = g0.under("M"), sgd.gradient_along.under("S").under("K"), sgd.cohort_noise
+    premises: Multiples = [*sgd.falls(4 / (K * eta)), (sgd.noise_bound, 4 * L * eta / K)]
     falls = combine(premises, where=where, context="cohort", squares=[(W - w, "", 2 * L * eta / K)])
     drawn, drift = (expect_uniform(instantiate(t, {"size": m}, where), m, share, where)
                     for t in (falls, sgd.drift_over("M")))  # fmt: skip
@@ -61,43 +52,30 @@ FALL = Ring(" ".join([*RING.names, "R", "slope", "decrease", "summed"]))
 """The letters of a round; rounds, |grad F(x)|, F(x) - E F(x+), and the squared sum of local gradients."""
 
 
-def arbitrary_fall() -> RunBound:
-    """(23): both readings of its cap are stronger than z <= 1/8."""
-    made = bound_round(_arbitrary_fall(), FALL, "squared_gradient", ("decrease", "slope", "summed", "R"), plain=True)
-    return with_letters(made, {"share": 0, "size": 1}, made.given)
-
-
 FALL_OF_ALL = Ring(" ".join([*RING.names, "R", "slope", "decrease", "full", "cohort"]))
 """Letters before a snapshot, with the squared sums of all clients' gradients and of the cohort's."""
 
 
-def snapshot_fall() -> RunBound:
-    """(13)."""
-    letters = ("decrease", "slope", "full", "cohort", "R")
-    made = bound_round(_snapshot_fall(), FALL_OF_ALL, "squared_gradient", letters, plain=True)
-    return with_letters(made, {"size": 1}, made.given)
-
-
-def arbitrary_progress() -> RunBound:
-    """(35)."""
-    made = bound_round(thm2_curved.arbitrary_progress(), ROUND, PROGRESS, ("start", "R"), plain=True)
-    return with_letters(made, {"share": 0, "size": 1}, made.given)
+snapshot_fall = partial(
+    of_round, _snapshot_fall, "squared_gradient", "decrease slope full cohort R", "size", FALL_OF_ALL
+)
+"""(13)."""
+arbitrary_fall = partial(of_round, _arbitrary_fall, "squared_gradient", "decrease slope summed R", ring=FALL)
+"""(23): both readings of its cap are stronger than z <= 1/8."""
+arbitrary_progress = partial(of_round, thm2_curved.arbitrary_progress, PROGRESS, "start R")
+"""(35)."""
+arbitrary = partial(of_round, thm2_curved.arbitrary_by_young, FINAL_DISTANCE, "start slope R", "share")
+"""(38), with the printed Young parameter as a letter."""
 
 
 def snapshot() -> RunBound:
     """(30), with room: the kernel's noise is at most 6/5 of sigma^2/m where 2 is printed."""
-    return _of_round(thm2_curved.snapshot())
-
-
-def arbitrary() -> RunBound:
-    """(38), with the printed Young parameter as a letter."""
-    made = _of_round(thm2_curved.arbitrary_by_young())
-    return with_letters(made, {"share": 0}, made.given)
+    return bound_round(thm2_curved.snapshot(), ROUND, FINAL_DISTANCE, ("start", "slope", "R"), plain=True)
 
 
 def either() -> RunBound:
     """(39): what is taken of mu K eta/2 is 2 (1 - q) sigma_G^2 + 8 z^2, as the condition on q says."""
-    made = _of_round(thm2_curved.by_dissimilarity())
+    made = bound_round(thm2_curved.by_dissimilarity(), ROUND, FINAL_DISTANCE, ("start", "slope", "R"), plain=True)
     names = ("eta", "m", "n", "L", "mu", "K", "q", "sigma", "sigma_G", "start", "R")
     eta, m, n, L, mu, K, q, sigma, sigma_G, D, R = (ROUND[name] for name in names)
     p, z = 1 - q, L * K * eta
@@ -118,7 +96,7 @@ _OF_FALL = LETTERS | {
 _OF_FALL_OF_ALL = {name: quantity for name, quantity in _OF_FALL.items() if name != "summed"} | {
     "full": "full_pseudogradient", "cohort": "cohort_pseudogradient",
 }  # fmt: skip
-BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+BOUNDS: Bounds = {
     "eq13@main": (snapshot_fall, _OF_FALL_OF_ALL, "squared_gradient"),
     "eq23@main": (arbitrary_fall, _OF_FALL, "squared_gradient"),
     "eq30@main": (snapshot, _OF_ROUND, FINAL_DISTANCE),

@@ -18,124 +18,74 @@ from __future__ import annotations
 
 from functools import cache
 
-from ....proof import local_sgd
-from ....proof.curved_sgd import CurvedSGD
-from ....proof.kernel.forms import ONE, Vector
+from ....proof.kernel.forms import ONE
 from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.round_rules import (
-    ARBITRARY, UNIFORM, conditional_mean, expect_arbitrary, expect_uniform, mix, project,
-)  # fmt: skip
+from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary, expect_uniform, mix
 from ....proof.kernel.scalars import Scalar
-from ....proof.kernel.tactics import atom_of, coefficient, rounded
-from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
+from ....proof.kernel.tactics import changed, coefficient, rounded
+from ....proof.kernel.theorems import Theorem, combine, instantiate
 from .kinds_of_round import RING, K, Kinds, L, a, eta, m, mu, n, p, q, share, sigma, sigma_G, size
 
 _KINDS = Kinds(convex=True)
-_WHERE = _KINDS.plain
+_WHERE, _CURVED = _KINDS.plain, _KINDS.curved
+_BIAS, _D = _CURVED.bias(n), _KINDS.sgd.distance
+"""E[mean_S grad F_i(x*) | start, arbitrary], and x - x*."""
 RATE = mu - mu**2 * K * eta * 5 / 2
 """Rate r of the contraction."""
 
 
 @cache
-def _curved() -> CurvedSGD:
-    return CurvedSGD(_KINDS.sgd, mu, sigma_G**2)
-
-
-def _bias() -> Vector:
-    """E[mean_S grad F_i(x*) | start, arbitrary]."""
-    return conditional_mean(atom_of(_curved().at_optimum).atom, ARBITRARY, RING)
-
-
-def _projected(other: Vector) -> Theorem:
-    return project(atom_of(_curved().at_optimum).atom, other, ARBITRARY, _WHERE)
-
-
-@cache
 def cohort_round() -> Theorem:
     """Bound |x+ - x*|^2 after a round of any cohort, with <b_S, D>; coefficients are rounded up."""
-    return _curved().short_round(_curved().one_round, size)
-
-
-def _pull(theorem: Theorem) -> Scalar:
-    """The factor of <D, b_S>, or of <D, b>."""
-    return coefficient(theorem.form, _KINDS.sgd.start, _curved().cohort_at_optimum)
+    return _CURVED.short_round(_CURVED.one_round, size)
 
 
 @cache
 def snapshot() -> Theorem:
     """Bound E|x+ - x*|^2 after a snapshot, whose uniform cohort has no bias."""
-    drawn, D = expect_uniform(instantiate(cohort_round(), {"size": m}, _WHERE), m, share, _WHERE), _KINDS.sgd.distance
-    cross = coefficient(drawn.form, _KINDS.sgd.start, _curved().at_optimum.under("M"))
-    return combine([(drawn, 1), (_KINDS.sgd.axioms.optimal(D), -cross)], where=_WHERE, context="kind", kind=UNIFORM)
+    return _CURVED.unbiased(expect_uniform(instantiate(cohort_round(), {"size": m}, _WHERE), m, share, _WHERE))
 
 
 @cache
 def arbitrary() -> Theorem:
     """Bound E|x+ - x*|^2 after an arbitrary round, with <b, D>."""
-    whole = instantiate(cohort_round(), {"size": n}, _WHERE)
-    premises: Multiples = [(expect_arbitrary(whole, n), 1), (_projected(_KINDS.sgd.distance), -_pull(whole))]
-    return combine(premises, where=_WHERE, context="kind", kind=ARBITRARY)
-
-
-@cache
-def bias_bound() -> Theorem:
-    """|b|^2 <= sigma_G^2."""
-    return local_sgd.bias_bound(_curved().at_optimum, _curved().near_optimum, _bias(), n, _WHERE)
+    return _CURVED.arbitrary(instantiate(cohort_round(), {"size": n}, _WHERE), n)
 
 
 @cache
 def arbitrary_by_young() -> Theorem:
     """(38): the pull of an arbitrary round by 2 <b, D> <= 2 a |D|^2 + |b|^2/(2 a), for every a > 0."""
-    made, D, where = arbitrary(), _KINDS.sgd.distance, _KINDS.with_young
-    pull = -coefficient(made.form, _KINDS.sgd.start, _bias()) / (2 * K * eta)
-    return combine(
-        [(made, 1), (bias_bound(), K * eta * pull**2 / (2 * a))],
-        where=where,
-        context="kind",
-        kind=ARBITRARY,
-        squares=[(D * (2 * a) + _bias() * pull, "", K * eta / (2 * a))],
-    )
+    return _CURVED.by_young(arbitrary(), _BIAS.bound(), 2 * a, K * eta / (2 * a), _KINDS.with_young)
 
 
 @cache
 def arbitrary_progress() -> Theorem:
     """(35): 2 eta times what a cohort's local gradients have along D is at least 2 eta times that of their means at x*,
     and 2 <b, D> <= 2 a |D|^2 + |b|^2/(2 a)."""
-    whole = instantiate(_curved().cohort_progress, {"size": n}, _WHERE)
-    made, D, where = expect_arbitrary(whole, n), _KINDS.sgd.distance, _KINDS.with_young
-    pull = coefficient(whole.form, _KINDS.sgd.start, _curved().cohort_at_optimum)
+    whole = instantiate(_CURVED.cohort_progress, {"size": n}, _WHERE)
+    pull = coefficient(whole.form, _KINDS.sgd.start, _CURVED.cohort_at_optimum)
     share = K * eta * (-pull / K) ** 2 / (2 * a)
     return combine(
-        [(made, 2 * eta), (_projected(D), -2 * eta * pull), (bias_bound(), share)],
-        where=where,
+        [(expect_arbitrary(whole, n), 2 * eta), (_BIAS.projected(_D), -2 * eta * pull), (_BIAS.bound(), share)],
+        where=_KINDS.with_young,
         context="kind",
         kind=ARBITRARY,
-        squares=[(D * (2 * a) - _bias() * (pull / K), "", K * eta / (2 * a))],
+        squares=[(_D * (2 * a) - _BIAS.vector * (pull / K), "", K * eta / (2 * a))],
     )
 
 
 @cache
 def by_dissimilarity() -> Theorem:
     """(39): both kinds of round, with sigma_G^2/(K eta) for a."""
-    where = Where(RING, tuple(
-        Condition("sigma_G", "positive") if c.name == "sigma_G" else c for c in _WHERE.conditions
-    ))  # fmt: skip
+    where = changed(_WHERE, Condition("sigma_G", "positive"))
     few = instantiate(arbitrary_by_young(), {"a": sigma_G**2 / (K * eta)}, where)
     return mix(snapshot(), few, q, where)
 
 
 def _contraction(young: Scalar) -> Theorem:
     """E|x+ - x*|^2 <= (1 - K eta (2 r - young)) |D|^2 + K eta p^2/young sigma_G^2 + ..., as above, if certified."""
-    mixed, D = mix(snapshot(), arbitrary(), q, _WHERE), _KINDS.sgd.distance
-    pull = -coefficient(mixed.form, _KINDS.sgd.start, _bias()) / (2 * K * eta)
-    premises: Multiples = [(mixed, 1), (bias_bound(), pull**2 * K * eta / young)]
-    return combine(
-        premises,
-        where=_WHERE,
-        context="start",
-        constant=(p**2 - pull**2) * K * eta / young * sigma_G**2,
-        squares=[(D * young + _bias() * pull, "", K * eta / young)],
-    )
+    mixed = mix(snapshot(), arbitrary(), q, _WHERE)
+    return _CURVED.by_young(mixed, _BIAS.bound(), young, K * eta / young, _WHERE, most=p)
 
 
 _MOSTLY = Where(RING, (
@@ -153,19 +103,14 @@ Cohorts are of one size, and the step falls with it.
 def mostly_snapshots() -> Theorem:
     """Contraction at the rate mu, with 2 a |D|^2 + a K^2 eta^2/2 |b|^2 for the pull of arbitrary rounds, and short
     constants."""
-    values = {"q": 1 - a, "n": m}
-    mixed = instantiate(mix(snapshot(), arbitrary(), q, _WHERE), values, _MOSTLY)
-    D, x, bias = _KINDS.sgd.distance, _KINDS.sgd.start, instantiate(bias_bound(), values, _MOSTLY)
-    pull = -coefficient(mixed.form, x, _bias()) / (2 * a)
-    young = combine(
-        [(mixed, 1), (bias, a * pull**2 / 2)],
-        where=_MOSTLY,
-        context="start",
-        squares=[(D * 2 + _bias() * pull, "", a / 2)],
+    mixed, bias = (
+        instantiate(made, {"q": 1 - a, "n": m}, _MOSTLY)
+        for made in (mix(snapshot(), arbitrary(), q, _WHERE), _BIAS.bound())
     )
+    young, x = _CURVED.by_young(mixed, bias, RING.number(2), a / 2, _MOSTLY), _KINDS.sgd.start
     claimed = (a / 2 + 8) * K**2 * eta**2 * sigma_G**2 + 2 / m * K * eta**2 * sigma**2
     return rounded(
-        young, _MOSTLY, [(D, "", 1 - mu * K * eta - coefficient(young.form, x, x))], claimed - young.form.entries[ONE]
+        young, _MOSTLY, [(_D, "", 1 - mu * K * eta - coefficient(young.form, x, x))], claimed - young.form.entries[ONE]
     )
 
 

@@ -11,18 +11,19 @@ most 1/(L^2 I^2 T).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache, partial
 
 from ....proof.kernel.interval_bounds import average_errors, choose_cutoff
 from ....proof.kernel.regions import Condition
 from ....proof.kernel.run_bounds import RunBound
-from ....proof.kernel.scalars import Ring, Scalar
+from ....proof.kernel.scalars import Ring
 from ....proof.kernel.step_choices import choose_step, put_error
+from ....proof.kernel.tactics import restricted
 from ....proof.kernel.theorems import Theorem
 from ....proof.kernel.weighted_run_bounds import EXPECTED_SCALE, LARGEST_SCALE, telescope_weights
-from ....proof.translate.claim_bounds import made_bounds
-from .thm1_thm2 import bounded, bounded_corrected, nearly_optimal, restricted
+from ....proof.translate.claim_bounds import Bounds, made_bounds
+from .thm1_thm2 import bounded, bounded_corrected, nearly_optimal
 from .thm1_thm2 import RING as OF_ROUNDS
 from .thm3 import RING as OF_INTERVALS
 from .thm3 import early_cutoff, early_rounded, late_rounded
@@ -48,15 +49,17 @@ def error_of_weights() -> RunBound:
     return choose_cutoff(average, ("least", "decay", "two"))
 
 
-def _chosen(make: Callable[[], Theorem], scale: str, slope: Scalar, share: Scalar, by_scale: bool) -> RunBound:
+def _chosen(make: Callable[[], Theorem], share: int, by_scale: bool = True) -> RunBound:
     """Choose the steps, c by Q ``slope``; ``share`` times that, in L/n, is what multiplies c."""
+    scale, spread = (LARGEST_SCALE, d**2) if by_scale else (EXPECTED_SCALE, d**2 + G**2)
+    slope = K * spread + sigma**2
     given = [1 / (4 * L * K) - c, *([n / (54 * L * K * Q) - c] if by_scale else [])]
     conditions = [Condition("Q", "positive"), Condition("c", "positive"), _two_rounds]
     run = restricted(telescope_weights(make(), RUNS, "R", "gap", scale), {}, conditions, given)
     known = put_error(run, error_of_weights())
     entries = [(gap * n, Q * slope * L * K * R), _GLOBAL, *([_SCALE] if by_scale else [])]
     inverses = [4 * L * K, *([54 * L * K * Q / n] if by_scale else [])]
-    chosen = choose_step(known, "weighted_lr", entries, inverses, share / (n * K * R), "lead")
+    chosen = choose_step(known, "weighted_lr", entries, inverses, share * _one / (n * K * R), "lead")
     return choose_step(chosen, "local_lr", _LOCAL)
 
 
@@ -66,14 +69,12 @@ _LETTERS = {
     "least": "least_participation_probability",
 }  # fmt: skip
 _GIVEN, _EXPECTED = {**_LETTERS, "Q": "weight_scale"}, {**_LETTERS, "Q": "expected_weight_scale"}
-_slope, _wide = K * d**2 + sigma**2, K * (d**2 + G**2) + sigma**2
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str]]] = {
-    "cor4@main": (partial(_chosen, bounded, LARGEST_SCALE, _slope, 27 * _one, True), _GIVEN),
-    "cor4.nearly_optimal@main": (partial(_chosen, nearly_optimal, LARGEST_SCALE, _slope, 54 * _one, True), _GIVEN),
-    "cor4@corrected": (partial(_chosen, bounded_corrected, EXPECTED_SCALE, _wide, 18 * _one, False), _EXPECTED),
-}  # fmt: skip
+_OF_MEAN = "average_squared_gradient"
+_BOUNDS: Bounds = {
+    "cor4@main": (partial(_chosen, bounded, 27), _GIVEN, _OF_MEAN),
+    "cor4.nearly_optimal@main": (partial(_chosen, nearly_optimal, 54), _GIVEN, _OF_MEAN),
+    "cor4@corrected": (partial(_chosen, bounded_corrected, 18, by_scale=False), _EXPECTED, _OF_MEAN),
+}
 
-DERIVATIONS = made_bounds(
-    "fedau", {name: (*bound, "average_squared_gradient") for name, bound in _BOUNDS.items()}, of_rounds=True
-)
+DERIVATIONS = made_bounds("fedau", _BOUNDS, of_rounds=True)
 """The claims' theorems."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from ....claims import readings
 from ....proof.kernel.number_bounds import value
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import RunBound, restrict, weaken
 from ....proof.kernel.scalars import Ring
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 
 RING = Ring("omega p N S")
 omega, p, N, S = RING.symbols
@@ -40,7 +38,7 @@ def known_error() -> RunBound:
 
 
 _LETTERS = {"omega": "aggregation_weight", "p": "participation_probability", "N": "clients", "S": "cohort"}
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+_BOUNDS: Bounds = {
     "eqB_6_7@main": (initial, _LETTERS, "initial_weight_error"),
     "asm5.interval@main": (nearly_optimal, _LETTERS, "squared_weight_error"),
     "appA_3.scale@main": (known_scale, _LETTERS, "known_scale"),

@@ -13,35 +13,24 @@ so that E F(x+) - F(x) is at most the right side of (B.3.5), with 2 z^2 for its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from ....proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms, at
-from ....proof.kernel.forms import Form, Product, Value, square
-from ....proof.kernel.client_means import LAST
+from ....proof.kernel.forms import Form, Value, square
+from ....proof.kernel.client_means import LAST, own_share
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.client_means import own_share
-from ....proof.kernel.tactics import Square, rounded, show
-from ....proof.kernel.theorems import (
-    Multiples,
-    Theorem,
-    at_step,
-    combine,
-    induct,
-    instantiate,
-    last_step,
-    over_clients,
-    over_steps,
-)
+from ....proof.kernel.tactics import Square, coefficient, restricted, rounded, show, show_by_induction
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, last_step, over_clients, over_steps
 from ....proof.kernel.weighted_rounds import BIAS, CENTRE, PARTICIPATION, ROUND_NOISE, WeightedRounds
-from ....proof.kernel.run_bounds import RunBound, restrict
+from ....proof.kernel.run_bounds import RunBound
 from ....proof.kernel.round_bounds import bound_round
 from ....proof.kernel.weighted_run_bounds import (
     EXPECTED_SCALE, LARGEST_SCALE, telescope_constant_weights, telescope_weights,
 )  # fmt: skip
 from ....proof.local_sgd import LocalSGD
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 
 RING = Ring("eta c L K k n E Q peak sigma d G w")
 eta, c, L, K, k, n, E, Q, peak, sigma, d, G, w = RING.symbols
@@ -112,31 +101,20 @@ def each_sum(own: bool) -> Theorem:
     s, change = _along.under("K"), _along - _g0
     sum_of_changes = s - _g0 * K
     goal = Form.constant(K**2 * (4 * L**2 * K * eta**2 * sigma**2 + SHARE * bound)) + square(_g) * (SHARE * K**2)
+    moved = over_steps(_SGD.rough_path)
     premises: Multiples = [
         (over_steps(AXIOMS.smooth(ITERATE, START_POINT, L)), 3 * K),
-        (over_steps(_SGD.rough_path), 3 * K * L**2),
+        (moved, 3 * K * L**2),
         (near, SHARE * K**2),
     ]
-    squares: list[Square] = [(_g0 * K - sum_of_changes * 2, "", _one / 2), (change - sum_of_changes / K, "K", 3 * K)]
     # |g_i|^2 <= 27/16 |g_i - g|^2 + 27/11 |g|^2 is more than enough
-    return _rounded(goal - square(s), premises, squares)
-
-
-def _rounded(goal: Form, premises: Multiples, squares: list[Square]) -> Theorem:
-    """Prove a goal from the premises, where what is left of |g_i|^2, <g_i, g> and |g|^2 is a sum of two squares."""
-    rest = goal
-    for theorem, multiplier in premises:
-        rest = rest - theorem.form * multiplier
-    for vector, bound, multiplier in squares:
-        form = square(vector)
-        for binder in bound:
-            form = form.under(binder)
-        rest = rest - form * multiplier
-    (u,), (v,) = _g0.terms, _g.terms
-    of_each = rest.entries[Product("", u, u)]
-    both = rest.entries[Product("", *sorted((u, v)))]
-    lift = (_g0 + _g * (both / of_each / 2), "", of_each)
-    return show(goal, premises, where=WHERE, context="start", squares=[*squares, lift])
+    of_each = (SHARE - _one * 3 / 2) * K**2 - 3 * K * L**2 * coefficient(moved.form, _g0, _g0)
+    squares: list[Square] = [
+        (_g0 * K - sum_of_changes * 2, "", _one / 2),
+        (change - sum_of_changes / K, "K", 3 * K),
+        (_g0 - _g * (SHARE * K**2 / of_each), "", of_each),
+    ]
+    return show(goal - square(s), premises, where=WHERE, context="start", squares=squares)
 
 
 @cache
@@ -177,13 +155,7 @@ def descent(own: bool, drift_of_gradient: int = 2) -> Theorem:
 def _falling(whole: Theorem, where: Where, share: Scalar, *more: tuple[Theorem, Scalar]) -> Theorem:
     """F falls by at least c K share |g|^2 but for what is added; ``more`` bounds |g|^2 where E or Q multiply it."""
     made = combine([(whole, 1), *more], where=where, context="start")
-    return rounded(made, where, [(_g, "", _of_gradient(made) - c * K * share)])
-
-
-def _of_gradient(theorem: Theorem) -> Scalar:
-    """Return the multiple of |g|^2 by which F falls."""
-    (entry,) = square(_g).entries
-    return -theorem.form.entries[entry]
+    return rounded(made, where, [(_g, "", -coefficient(made.form, _g, _g) - c * K * share)])
 
 
 @cache
@@ -236,7 +208,7 @@ def _path(slow: bool) -> Theorem:
     """E|x_{i,k} - x|^2 <= rise gamma^2 (3 K |grad F_i(x)|^2 + sigma^2) for k <= K, rise = k + k^2/K + 2 k^3/K^2, or k +
     k^2/(2 K) + k^3/(4 K^2), by induction with the factor 1 + 2/m."""
     where, m, share, rise, _ = _PACES[slow]
-    ax, factor = Axioms(where, eta, n, "start"), 1 + 2 / m
+    ax = Axioms(where, eta, n, "start")
     y, N = ax.vector(ITERATE), ax.vector(NOISE)
     moved, after, change = y - _x, ax.vector(at(ITERATE, 1)) - _x, _along - _g0
     bound = square(_g0) * (3 * K * rise * eta**2) + Form.constant(rise * eta**2 * sigma**2) - square(moved)
@@ -251,8 +223,7 @@ def _path(slow: bool) -> Theorem:
         (_g0 - change / share, "", (m + 1) * eta**2 * share),
         (moved, "", 1 / m - (1 + 1 / share) * (m + 1) * L**2 * eta**2),
     ]
-    step = show(at_step(bound, 1, 0, 1) - bound * factor, premises, where=where, context="start", squares=squares)
-    return induct(combine([], where=where, context="start"), step, bound, factor)
+    return show_by_induction(bound, 1 + 2 / m, premises, squares, where, "start")
 
 
 def _drift(slow: bool, last: bool) -> Theorem:
@@ -268,28 +239,10 @@ def _drift(slow: bool, last: bool) -> Theorem:
     return show(goal - square(moved), premises, where=where, context="start", squares=squares)
 
 
-@cache
-def local_drift() -> Theorem:
-    """Bound a client's drift before its last local step, for z <= 11/60."""
-    return _drift(slow=False, last=False)
-
-
-@cache
-def last_drift() -> Theorem:
-    """Bound a client's drift after its K local steps, for z <= 11/60."""
-    return _drift(slow=False, last=True)
-
-
-@cache
-def local_slow_drift() -> Theorem:
-    """Bound a client's drift before its last local step, for z <= 1/4."""
-    return _drift(slow=True, last=False)
-
-
-@cache
-def last_slow_drift() -> Theorem:
-    """Bound a client's drift after its K local steps, for z <= 1/4."""
-    return _drift(slow=True, last=True)
+local_drift, last_drift = cache(partial(_drift, False, False)), cache(partial(_drift, False, True))
+"""Bounds on a client's drift before its last local step, and after it, for z <= 11/60."""
+local_slow_drift, last_slow_drift = cache(partial(_drift, True, False)), cache(partial(_drift, True, True))
+"""Bounds on the same for z <= 1/4."""
 
 
 # Claims ---------------------------------------------------------------------------------------------------------------
@@ -314,22 +267,9 @@ _GLOBAL_CAP = 1 / (4 * _L * _K) - _eta * RUNS["g"]
 _SCALE_CAP = _n / (54 * _L * _K * _Q) - _eta * RUNS["g"]
 
 
-def restricted(
-    start: RunBound, values: Mapping[str, Scalar], conditions: Sequence[Condition], given: Sequence[Scalar] = ()
-) -> RunBound:
-    """Put the claim's quantities in for letters, with what the claim says of them in the place of conditions."""
-    names = {condition.name for condition in conditions} | values.keys()
-    kept = (condition for condition in start.where.conditions if condition.name not in names)
-    return restrict(start, Where(start.where.ring, (*conditions, *kept)), values, given)
-
-
-def _of_run(make: Callable[[], Theorem], scale: str, given: Sequence[Scalar]) -> Callable[[], RunBound]:
-    def run() -> RunBound:
-        start = telescope_weights(make(), RUNS, "R", "gap", scale)
-        conditions = [Condition("Q", "positive"), _LOCAL_CAP, _POSITIVE["g"]]
-        return restricted(start, _STEPS, conditions, given)
-
-    return run
+def _of_run(make: Callable[[], Theorem], scale: str, given: Sequence[Scalar]) -> RunBound:
+    start = telescope_weights(make(), RUNS, "R", "gap", scale)
+    return restricted(start, _STEPS, [Condition("Q", "positive"), _LOCAL_CAP, _POSITIVE["g"]], given)
 
 
 def _of_constant_weights() -> RunBound:
@@ -350,18 +290,15 @@ def _of_round(
     given: Sequence[Scalar] = (),
     plain: bool = False,
     last: Callable[[], Theorem] | None = None,
-) -> Callable[[], RunBound]:
-    def bound() -> RunBound:
-        start = bound_round(make(), RUNS, functional, ("slope", "R"), plain, None if last is None else last())
-        values, conditions = dict(_STEPS), [local, _POSITIVE["g"]]
-        if functional == "weighted_increase" and not plain:
-            values["E"] = _n * RUNS["OE"]
-            conditions.append(Condition("OE", "nonnegative"))
-        unused = ("E", "Q") if functional != "weighted_increase" else ()
-        one_round = 1 - RUNS["R"]
-        return restricted(start, values | dict.fromkeys(unused, RUNS.number(0)), conditions, [one_round, *given])
-
-    return bound
+) -> RunBound:
+    start = bound_round(make(), RUNS, functional, ("slope", "R"), plain, None if last is None else last())
+    values, conditions = dict(_STEPS), [local, _POSITIVE["g"]]
+    if functional == "weighted_increase" and not plain:
+        values["E"] = _n * RUNS["OE"]
+        conditions.append(Condition("OE", "nonnegative"))
+    if functional != "weighted_increase":
+        values |= dict.fromkeys(("E", "Q"), RUNS.number(0))
+    return restricted(start, values, conditions, [1 - RUNS["R"], *given])
 
 
 _LETTERS = {
@@ -374,21 +311,23 @@ _GIVEN = {**_LETTERS, "E": "weight_error", "Q": "weight_scale"}
 _CAPS = [_GLOBAL_CAP, _SCALE_CAP]
 _MEAN, _ROUND_CAPS = "average_squared_gradient", [_GLOBAL_CAP]
 
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
-    "lemmaB_3_1@main": (_of_round(around_any, "weighted_divergence"), _LETTERS, "weighted_divergence"),
-    "lemmaB_3_1@sharp": (_of_round(around_by_weight, "weighted_divergence"), _LETTERS, "weighted_divergence"),
-    "lemmaB_3_2@main": (_of_round(local_drift, "local_drift", _DRIFT_CAP, last=last_drift), _LETTERS, "local_drift"),
-    "lemmaB_3_2@sharp": (_of_round(local_slow_drift, "local_drift", _QUARTER_CAP, last=last_slow_drift), _LETTERS,
-                         "local_drift"),
-    "lemmaB_3_3@main": (_of_round(partial(descent, False, 15), "weighted_increase", _LOCAL_CAP, given=_ROUND_CAPS),
-                        {**_LETTERS, "Q": "weight_scale"}, "weighted_increase"),
-    "lemmaB_5_1@main": (_of_round(partial(descent, True, 15), "weighted_increase", _LOCAL_CAP, given=_ROUND_CAPS,
-                                  plain=True), _GIVEN, "weighted_increase"),
+_OF_DESCENT = partial(_of_round, functional="weighted_increase", local=_LOCAL_CAP, given=_ROUND_CAPS)
+
+_BOUNDS: Bounds = {
+    "lemmaB_3_1@main": (partial(_of_round, around_any, "weighted_divergence"), _LETTERS, "weighted_divergence"),
+    "lemmaB_3_1@sharp": (partial(_of_round, around_by_weight, "weighted_divergence"), _LETTERS, "weighted_divergence"),
+    "lemmaB_3_2@main": (partial(_of_round, local_drift, "local_drift", _DRIFT_CAP, last=last_drift), _LETTERS,
+                        "local_drift"),
+    "lemmaB_3_2@sharp": (partial(_of_round, local_slow_drift, "local_drift", _QUARTER_CAP, last=last_slow_drift),
+                         _LETTERS, "local_drift"),
+    "lemmaB_3_3@main": (partial(_OF_DESCENT, partial(descent, False, 15)), {**_LETTERS, "Q": "weight_scale"},
+                        "weighted_increase"),
+    "lemmaB_5_1@main": (partial(_OF_DESCENT, partial(descent, True, 15), plain=True), _GIVEN, "weighted_increase"),
     "thm1@main": (_of_constant_weights, {**_LETTERS, "S": "weight_scale"}, "average_squared_weighted_gradient"),
-    "thm2@main": (_of_run(bounded, LARGEST_SCALE, _CAPS), _GIVEN, _MEAN),
-    "thm2@corrected": (_of_run(bounded_corrected, EXPECTED_SCALE, _ROUND_CAPS),
+    "thm2@main": (partial(_of_run, bounded, LARGEST_SCALE, _CAPS), _GIVEN, _MEAN),
+    "thm2@corrected": (partial(_of_run, bounded_corrected, EXPECTED_SCALE, _ROUND_CAPS),
                        {**_LETTERS, "E": "weight_error", "Q": "expected_weight_scale"}, _MEAN),
-    "thm2.nearly_optimal@main": (_of_run(nearly_optimal, LARGEST_SCALE, _CAPS), _GIVEN, _MEAN),
+    "thm2.nearly_optimal@main": (partial(_of_run, nearly_optimal, LARGEST_SCALE, _CAPS), _GIVEN, _MEAN),
 }  # fmt: skip
 
 DERIVATIONS = made_bounds("fedau", _BOUNDS, of_rounds=True)

@@ -11,7 +11,6 @@ a^2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 from ....proof.composition import Composed
@@ -20,17 +19,17 @@ from ....proof.kernel.interval_bounds import (
     average_errors, bound_bias, bound_every_error, bound_late_error, bound_moment, choose_cutoff,
     choose_cutoff_of_bias, over_clients,
 )  # fmt: skip
-from ....proof.kernel.run_bounds import Definition, RunBound, define, enlarge, restrict, weaken
+from ....proof.kernel.run_bounds import Definition, RunBound, define, enlarge, weaken
 from ....proof.kernel.participation_intervals import (
     INTERVAL, UNIT, UNIT_ENDED, WEIGHT, WEIGHT_ENDED, Intervals,
 )  # fmt: skip
 from ....proof.kernel.forms import Atom, Term
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import Square, rounded, show
+from ....proof.kernel.tactics import Square, restricted, rounded, show
 from ....proof.kernel.theorems import Theorem, combine
 from ....proof.steps import Step
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 
 RING = Ring("p C a t b m r k K")
 p, C, a, t, b, m, r, *_ = RING.symbols
@@ -146,28 +145,14 @@ def by_rounds() -> Theorem:
     )
 
 
-@cache
-def late() -> Theorem:
-    """(c): p^2 Var S <= q."""
-    return _late(2 * C * q / HISTORY + a**2)
-
-
-@cache
-def late_rounded() -> Theorem:
-    """E(p omega - 1)^2 <= 2 C/t + q^(2C) for t >= C, with 1 for a factor q."""
-    return _late(2 * C / HISTORY + a**2)
-
-
-@cache
-def late_blocks() -> Theorem:
-    """E(p omega - 1)^2 <= q/m + q^(2C) for t >= C, where m intervals of C rounds fit in."""
-    return _late(q / m + a**2)
-
-
-@cache
-def late_absence() -> Theorem:
-    """E(p omega - 1)^2 <= q for t >= C."""
-    return _late(q)
+late = cache(partial(_late, 2 * C * q / HISTORY + a**2))
+"""(c): p^2 Var S <= q."""
+late_rounded = cache(partial(_late, 2 * C / HISTORY + a**2))
+"""E(p omega - 1)^2 <= 2 C/t + q^(2C) for t >= C, with 1 for a factor q."""
+late_blocks = cache(partial(_late, q / m + a**2))
+"""E(p omega - 1)^2 <= q/m + q^(2C) for t >= C, where m intervals of C rounds fit in."""
+late_absence = cache(partial(_late, q))
+"""E(p omega - 1)^2 <= q for t >= C."""
 
 
 def _moments(where: Where) -> list[tuple[Theorem, Scalar | int]]:
@@ -203,37 +188,17 @@ def _given(where: Where, bound: Scalar) -> Theorem:
     )
 
 
-@cache
-def early_absence() -> Theorem:
-    """E(p omega - 1)^2 <= q for 0 <= t < C."""
-    return _early(FROM_0, q)
-
-
+early_absence = cache(partial(_early, FROM_0, q))
+"""E(p omega - 1)^2 <= q for 0 <= t < C."""
 _BOUND = 2 * C * q / t + a**2
-
-
-@cache
-def early_cutoff() -> Theorem:
-    """E(p omega - 1)^2 <= C for 0 <= t < C."""
-    return _early(FROM_0, C)
-
-
-@cache
-def early_rounded() -> Theorem:
-    """Line (c) with 1 for q, for 1 <= t < C."""
-    return _early(FROM_1, 2 * C / t + a**2)
-
-
-@cache
-def early() -> Theorem:
-    """Line (c), for 1 <= t < C."""
-    return _early(FROM_1, _BOUND)
-
-
-@cache
-def early_given() -> Theorem:
-    """Line (c) for 1 <= t < C, given that an interval has ended."""
-    return _given(FROM_1, _BOUND)
+early_cutoff = cache(partial(_early, FROM_0, C))
+"""E(p omega - 1)^2 <= C for 0 <= t < C."""
+early_rounded = cache(partial(_early, FROM_1, 2 * C / t + a**2))
+"""Line (c) with 1 for q, for 1 <= t < C."""
+early = cache(partial(_early, FROM_1, _BOUND))
+"""Line (c), for 1 <= t < C."""
+early_given = cache(partial(_given, FROM_1, _BOUND))
+"""Line (c) for 1 <= t < C, given that an interval has ended."""
 
 
 # Claims ---------------------------------------------------------------------------------------------------------------
@@ -253,8 +218,7 @@ LATE_LETTERS = {letter: name for letter, name in LETTERS.items() if letter != "t
 
 def _two_rounds(bound: RunBound) -> RunBound:
     """Restrict a bound to two rounds or more."""
-    kept = (c for c in bound.where.conditions if c.name != "T")
-    return restrict(bound, Where(WIDE, (Condition("T", "at_least", WIDE.number(2)), *kept)))
+    return restricted(bound, {}, [Condition("T", "at_least", WIDE.number(2))])
 
 
 @cache
@@ -298,8 +262,8 @@ def _bias() -> RunBound:
     return weaken(bound, (log / two) ** 2 / T)
 
 
-def _every(late: Callable[[], Theorem], early: Callable[[], Theorem]) -> RunBound:
-    return over_clients(bound_every_error(late(), early(), WIDE), "absence", "bias")
+def _every() -> RunBound:
+    return over_clients(bound_every_error(late_absence(), early_absence(), WIDE), "absence", "bias")
 
 
 def _moment(functional: str) -> RunBound:
@@ -309,11 +273,11 @@ def _moment(functional: str) -> RunBound:
 _FROM_C_ON = {f"eqB_6_8.{line}@corrected": (f"fedau.eqB_6_8.{line}@main",) for line in ("a", "b", "b_next")}
 """Claims on every round that hold from t = C on."""
 _ROUND, _AVERAGE = "round_weight_error", "average_weight_error"
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+_BOUNDS: Bounds = {
     **{f"lemmaB_6_1.{part}@main": (partial(_moment, name), LETTERS, name)
        for part, name in (("mean", "interval_mean"), ("mean_below", "negated_interval_mean"),
                           ("variance", "interval_variance"), ("variance_below", "negated_interval_variance"))},
-    "eqB_6_7@sharp": (partial(_every, late_absence, early_absence), LETTERS, _ROUND),
+    "eqB_6_7@sharp": (_every, LETTERS, _ROUND),
     "eqB_6_8.a@corrected": (lambda: bound_late_error(split(), WIDE, mean(), "spread"), LATE_LETTERS, _ROUND),
     "eqB_6_8.b@corrected": (lambda: bound_late_error(by_intervals(), WIDE), LATE_LETTERS, _ROUND),
     "eqB_6_8.b_next@corrected": (lambda: bound_late_error(by_rounds(), WIDE), LATE_LETTERS, _ROUND),

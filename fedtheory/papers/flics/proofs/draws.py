@@ -3,15 +3,13 @@ kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ....claims import readings
 from ....proof.kernel.answer_bounds import AGGREGATE_BIAS, SQUARED_SELECTED_VECTOR, selected_bias, selected_square
 from ....proof.kernel.number_bounds import RATIO_FAILURE, by_logarithm, frequency, value
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import RunBound, restrict, weaken
 from ....proof.kernel.scalars import Ring
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 
 _MOMENTS = Ring("mean vectors covariance delta")
 _ERRORS = Ring("worst least error room length")
@@ -84,7 +82,7 @@ _LETTERS = {"n": "group_clients", "p": "group_weight", "hat": "participation_est
 _OF_BAND = {**_LETTERS, "s": "group_participation", "epsilon": "relative_error"}
 _OF_HOEFFDING = {"n": "group_clients", "r": "response_probability", "t": "rounds", "epsilon": "relative_error"}
 
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], dict[str, str], str]] = {
+_BOUNDS: Bounds = {
     "lemma4@corrected": (lemma_4, {"worst": "largest_estimate_error", "least": "least_group_participation",
                                    "error": "estimate_error", "room": "least_participation - estimate_error",
                                    "length": "mean_update_length"}, AGGREGATE_BIAS),

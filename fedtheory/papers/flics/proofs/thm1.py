@@ -13,8 +13,8 @@ so that, by -c <g, B> = c/(2 K) (|K g - B|^2 - K^2 |g|^2 - |B|^2), F falls by c 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 
 from ....proof.kernel.answer_bounds import (
     INNER_PRODUCT,
@@ -28,11 +28,11 @@ from ....proof.kernel.answering_clients import MEAN_ANSWER, MISMATCH, SPREAD, An
 from ....proof.kernel.axioms import ITERATE, NEXT, NOISE, START_POINT, Axioms
 from ....proof.kernel.forms import Form, Value, Vector, dot, square
 from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.run_bounds import RunBound, restrict
+from ....proof.kernel.run_bounds import RunBound
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import Square, show
+from ....proof.kernel.tactics import Square, restricted, show
 from ....proof.kernel.theorems import Multiples, Theorem, over_clients, over_steps
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 
 RING = Ring("eta c L K k delta V S G")
 eta, c, L, K, k, delta, V, S, G = RING.symbols
@@ -61,31 +61,22 @@ _x, _next, _N = (AXIOMS.vector(atom) for atom in (START_POINT, NEXT, NOISE))
 _B, _A, _Z = (AXIOMS.vector(atom) for atom in (MEAN_ANSWER, MISMATCH, SPREAD))
 _g0, _along = AXIOMS.gradient(START_POINT), AXIOMS.gradient(ITERATE)
 _g, _h = _g0.under("M"), _along.under("M").under("K")
+_show = partial(show, where=FREE, context="start")
 
 
 @cache
 def each_gradient() -> Theorem:
     """|grad F_i(x_{i,k})|^2 <= G^2: the noise has mean 0."""
     goal = Form.constant(G**2) - square(_along)
-    return show(
-        goal,
-        [(ANSWERS.stochastic_gradient(G**2), 1), (AXIOMS.unbiased(_along), 2)],
-        where=FREE,
-        context="start",
-        squares=[(_N, "", _one)],
-    )
+    premises: Multiples = [(ANSWERS.stochastic_gradient(G**2), 1), (AXIOMS.unbiased(_along), 2)]
+    return _show(goal, premises, squares=[(_N, "", _one)])
 
 
 def _sum(each: Theorem, vector: Vector) -> Theorem:
     """|sum_k v_k|^2 <= K^2 G^2, from |v_k|^2 <= G^2."""
     whole = vector.under("K")
-    return show(
-        Form.constant(K**2 * G**2) - square(whole),
-        [(over_steps(each), K)],
-        where=FREE,
-        context="start",
-        squares=[(vector - whole / K, "K", K)],
-    )
+    goal = Form.constant(K**2 * G**2) - square(whole)
+    return _show(goal, [(over_steps(each), K)], squares=[(vector - whole / K, "K", K)])
 
 
 @cache
@@ -109,7 +100,7 @@ def drift() -> Theorem:
         (over_steps(over_clients(AXIOMS.smooth(ITERATE, START_POINT, L), "M")), K),
         (over_steps(over_clients(ANSWERS.path(G**2), "M")), K * L**2),
     ]
-    return show(goal, premises, where=FREE, context="start", squares=[(change - (_h - _g * K) / K, "MK", K)])
+    return _show(goal, premises, squares=[(change - (_h - _g * K) / K, "MK", K)])
 
 
 @cache
@@ -123,7 +114,7 @@ def error() -> Theorem:
         (ANSWERS.mismatched(each_sum()), 2 * delta**2),
     ]
     squares: list[Square] = [(e - f + _A * delta, "", _one), (f + _A * delta, "", _one)]
-    return show(goal, premises, where=FREE, context="start", squares=squares)
+    return _show(goal, premises, squares=squares)
 
 
 @cache
@@ -131,14 +122,14 @@ def inner() -> Theorem:
     """Lemma 5: <g, K eta_L g - eta_L B> <= eta_L K/2 |g|^2 + eta_L/(2 K) (|K g - B|^2 - |B|^2)."""
     bound = Form.constant(eta / K * (K * L**2 * DRIFT + delta**2 * K**2 * G**2))
     goal = bound + square(_g) * (eta * K / 2) - square(_B) * (eta / (2 * K)) - dot(_g, _g * K - _B) * eta
-    return show(goal, [(error(), eta / (2 * K))], where=FREE, context="start")
+    return _show(goal, [(error(), eta / (2 * K))])
 
 
 @cache
 def second_moment() -> Theorem:
     """Lemma 7: E|B + Z|^2 <= |B|^2 + V K^2 G^2."""
     goal = square(_B) + Form.constant(V * K**2 * G**2) - square(_B + _Z)
-    return show(goal, [(ANSWERS.spread(each_update(), V), 1), (ANSWERS.apart(_B), -2)], where=FREE, context="start")
+    return _show(goal, [(ANSWERS.spread(each_update(), V), 1), (ANSWERS.apart(_B), -2)])
 
 
 def _descent(where: Where, moment: Theorem, second: Scalar, of_mean: Scalar | int) -> Theorem:
@@ -155,7 +146,7 @@ def _descent(where: Where, moment: Theorem, second: Scalar, of_mean: Scalar | in
         (moment, L * c**2 / 2),
     ]
     squares: list[Square] = [(_B, "", c / (2 * K) - L * c**2 / 2 * of_mean)]
-    return show(goal, premises, where=where, context="start", squares=squares)
+    return _show(goal, premises, where=where, squares=squares)
 
 
 @cache
@@ -172,36 +163,32 @@ def given_the_past() -> Theorem:
 
 _WIDE = Ring(" ".join([*RING.names, "global_lr", "rounds", "gap", "groups", "gradient", "update"]))
 _eta, _L, _K, _global = (_WIDE[name] for name in ("eta", "L", "K", "global_lr"))
-_CAP = 1 / (_L * _K) - _eta * _global
+_none, _CAP = _WIDE.number(0), 1 / (_L * _K) - _eta * _global
 _ROUNDS = 1 / (_K * _L * _eta) ** 2
 """The rounds at which the local step 1/(sqrt(T) K L) is eta."""
 
 
-def _restricted(bound: RunBound, *unused: str, given: tuple[Scalar, ...] = (), **values: Scalar) -> RunBound:
-    """Put eta times the global step in for c, and 0 for letters that do not occur."""
-    put = {"c": _eta * _global, **dict.fromkeys(unused, _WIDE.number(0)), **values}
-    kept = [each for each in bound.where.conditions if each.name not in put]
-    return restrict(bound, Where(_WIDE, (Condition("global_lr", "positive"), *kept)), put, given)
+def _restricted(bound: RunBound, values: Mapping[str, Scalar], given: Sequence[Scalar] = ()) -> RunBound:
+    """Put eta times the global step in for c, and these for other letters: 0 for those that do not occur."""
+    return restricted(bound, {"c": _eta * _global, **values}, [Condition("global_lr", "positive")], given)
 
 
-def _of_run(theorem: Theorem, *unused: str, given: tuple[Scalar, ...] = ()) -> RunBound:
-    return _restricted(telescope_answers(theorem, _WIDE, "rounds", "gap"), *unused, given=given)
-
-
-def _of_chosen_steps(theorem: Theorem, *unused: str, given: tuple[Scalar, ...] = ()) -> RunBound:
-    """With the rounds at which the local step is the one that is chosen by them."""
-    start = telescope_answers(theorem, _WIDE, "rounds", "gap")
-    return _restricted(start, *unused, given=(*given, _ROUNDS - 1), rounds=_ROUNDS)
+def _of_run(of_state: bool, chosen: bool = False) -> RunBound:
+    """Theorem 1 given the availability, or the past alone; with the rounds at which the local step is the one that is
+    ``chosen`` by them."""
+    start = telescope_answers(given_availability() if of_state else given_the_past(), _WIDE, "rounds", "gap")
+    values = ({"S": _none} if of_state else {}) | ({"rounds": _ROUNDS} if chosen else {})
+    return _restricted(start, values, [*([_CAP] if of_state else []), *([_ROUNDS - 1] if chosen else [])])
 
 
 def lemma_5() -> RunBound:
     """Lemma 5, repaired: of one round."""
-    return _restricted(bound_inner_product(inner(), _WIDE, "gradient", "update"), "V", "S")
+    return _restricted(bound_inner_product(inner(), _WIDE, "gradient", "update"), {"V": _none, "S": _none})
 
 
 def lemma_7() -> RunBound:
     """Lemma 7, repaired: of one round, in the mean over who is there."""
-    return _restricted(bound_square(second_moment(), _WIDE, "update"), "delta", "S")
+    return _restricted(bound_square(second_moment(), _WIDE, "update"), {"delta": _none, "S": _none})
 
 
 _LETTERS = {"eta": "local_lr", "global_lr": "global_lr", "L": "smoothness", "K": "local_steps",
@@ -214,19 +201,17 @@ _PLANNED, _RECEIVED, _PAST = (
 )
 _GROUPS = {"groups": "groups"}
 
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], dict[str, str], str]] = {
+_BOUNDS: Bounds = {
     "lemma5@corrected": (lemma_5, {**_LETTERS, "delta": "weight_mismatch", "gradient": "gradient_norm",
                                    "update": "squared_mean_update"}, INNER_PRODUCT),
     "lemma7@corrected": (lemma_7, {**_LETTERS, "V": "selection_proxy", "update": "squared_state_update"},
                          SQUARED_AGGREGATE),
-    "thm1@corrected": (lambda: _of_run(given_availability(), "S", given=(_CAP,)), _PLANNED, MEAN_SQUARED_GRADIENT),
-    "thm1@intermittent": (lambda: _of_run(given_the_past()), _PAST, MEAN_SQUARED_GRADIENT),
-    "thm1@received": (lambda: _of_run(given_availability(), "S", given=(_CAP,)), _RECEIVED, MEAN_SQUARED_GRADIENT),
-    "cor1_1@corrected": (lambda: _of_chosen_steps(given_availability(), "S", given=(_CAP,)), _PLANNED | _GROUPS,
-                         MEAN_SQUARED_GRADIENT),
-    "cor1_1@intermittent": (lambda: _of_chosen_steps(given_the_past()), _PAST | _GROUPS, MEAN_SQUARED_GRADIENT),
-    "cor1_1@received": (lambda: _of_chosen_steps(given_availability(), "S", given=(_CAP,)), _RECEIVED | _GROUPS,
-                        MEAN_SQUARED_GRADIENT),
+    "thm1@corrected": (partial(_of_run, True), _PLANNED, MEAN_SQUARED_GRADIENT),
+    "thm1@intermittent": (partial(_of_run, False), _PAST, MEAN_SQUARED_GRADIENT),
+    "thm1@received": (partial(_of_run, True), _RECEIVED, MEAN_SQUARED_GRADIENT),
+    "cor1_1@corrected": (partial(_of_run, True, chosen=True), _PLANNED | _GROUPS, MEAN_SQUARED_GRADIENT),
+    "cor1_1@intermittent": (partial(_of_run, False, chosen=True), _PAST | _GROUPS, MEAN_SQUARED_GRADIENT),
+    "cor1_1@received": (partial(_of_run, True, chosen=True), _RECEIVED | _GROUPS, MEAN_SQUARED_GRADIENT),
 }  # fmt: skip
 
 DERIVATIONS = made_bounds("flics", _BOUNDS)

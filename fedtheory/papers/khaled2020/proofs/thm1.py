@@ -20,8 +20,8 @@ from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.run_bounds import RunBound, weaken
 from fedtheory.proof.kernel.scalars import Ring
 from fedtheory.proof.kernel.step_run_bounds import iterate_steps
-from fedtheory.proof.kernel.tactics import Square, show
-from fedtheory.proof.kernel.theorems import Multiples, Theorem, at_step, combine, induct, over_clients
+from fedtheory.proof.kernel.tactics import Square, show, show_by_induction
+from fedtheory.proof.kernel.theorems import Multiples, Theorem, combine, over_clients
 from fedtheory.proof.translate.claim_bounds import made_bounds
 
 RING = Ring("eta L mu K k n sigma sigma_G")
@@ -71,8 +71,7 @@ def drift() -> Theorem:
         (_G - _h.under("M"), "", eta**2),
         (change, "M", contracts - 2 * eta**2),
     ]
-    step = show(at_step(bound, 1, 0, 1) - bound, premises, where=WHERE, context="run", squares=squares)
-    return induct(combine([], where=WHERE, context="run"), step, bound, RING.number(1))
+    return show_by_induction(bound, RING.number(1), premises, squares, WHERE, "run")
 
 
 @cache

@@ -21,8 +21,8 @@ from fedtheory.proof.kernel.regions import Condition, Where
 from fedtheory.proof.kernel.run_bounds import RunBound, restrict
 from fedtheory.proof.kernel.scalars import Ring
 from fedtheory.proof.kernel.step_run_bounds import bound_gap, iterate_decaying_steps
-from fedtheory.proof.kernel.tactics import Square, show
-from fedtheory.proof.kernel.theorems import Multiples, Theorem, at_step, combine, induct, last_step, over_clients
+from fedtheory.proof.kernel.tactics import Square, show, show_by_induction
+from fedtheory.proof.kernel.theorems import Multiples, Theorem, combine, last_step, over_clients
 from fedtheory.proof.translate.claim_bounds import made_bounds
 
 from ..statements.theorems import BY_WEIGHT, EDITIONS, EVERYONE, UNIFORM
@@ -54,10 +54,7 @@ def moved() -> Theorem:
         (MEANS.stochastic_gradient(G**2), (1 + k + _half) * eta**2),
     ]
     squares: list[Square] = [(d / (k + _half) + q * eta, "", k + _half)]
-    step = show(
-        at_step(bound, 1, 0, 1) - bound * (1 + 1 / (k + _half)), premises, where=WHERE, context="run", squares=squares
-    )
-    return induct(combine([], where=WHERE, context="run"), step, bound, 1 + 1 / (k + _half))
+    return show_by_induction(bound, 1 + 1 / (k + _half), premises, squares, WHERE, "run")
 
 
 @cache

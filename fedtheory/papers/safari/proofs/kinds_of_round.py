@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ....proof.kernel.axioms import OPTIMUM, START_POINT, Axioms
-from ....proof.kernel.forms import Vector
+from ....proof.curved_sgd import CurvedSGD
+from ....proof.kernel.axioms import START_POINT, Axioms
 from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.round_rules import ARBITRARY, conditional_mean, project
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.server_rounds import ServerAxioms
-from ....proof.kernel.tactics import atom_of
-from ....proof.kernel.theorems import Theorem
-from ....proof.local_sgd import LocalSGD, bias_bound
+from ....proof.local_sgd import Bias, LocalSGD
 
 RING = Ring("q eta eta_s L mu K k m sigma sigma_s sigma_G size")
 q, eta, eta_s, L, mu, K, k, m, sigma, sigma_s, sigma_G, size = RING.symbols
@@ -70,20 +67,13 @@ class Kinds:
         """The local SGD of a cohort's clients."""
         return LocalSGD(Axioms(self.where, eta, size), L, sigma**2, self.convex)
 
-    @property
-    def bias(self) -> Vector:
-        """E[mean_S grad F_i(x*) | start, the clients' round], and without convexity E[mean_S grad F_i(x) | ...] -
-        grad F(x)."""
-        family = self.sgd.axioms.gradient(OPTIMUM if self.convex else START_POINT)
-        mean = conditional_mean(atom_of(family).atom, ARBITRARY, RING)
-        return mean if self.convex else mean - self.server.gradient
+    @cached_property
+    def curved(self) -> CurvedSGD:
+        """The local SGD of strongly convex clients."""
+        return CurvedSGD(self.sgd, mu, sigma_G**2)
 
-    def projected(self, other: Vector) -> Theorem:
-        """<mean_S u_i - E[mean_S u_i | start, the clients' round], w> = 0 for the gradients u_i of the bias."""
-        family = self.sgd.axioms.gradient(OPTIMUM if self.convex else START_POINT)
-        return project(atom_of(family).atom, other, ARBITRARY, self.where)
-
-    def bias_bound(self, near: Theorem) -> Theorem:
-        """|bias|^2 <= sigma_G^2, of |u_i|^2 <= sigma_G^2 at the optimum, or |u_i - grad F(x)|^2 <= sigma_G^2."""
-        family = self.sgd.axioms.gradient(OPTIMUM if self.convex else START_POINT)
-        return bias_bound(family, near, self.bias, m, self.where)
+    @cached_property
+    def bias(self) -> Bias:
+        """E[mean_S grad F_i(x) | start, the clients' round] - grad F(x), which is at most sigma_G."""
+        near = self.sgd.axioms.dissimilar(START_POINT, sigma_G**2)
+        return Bias(self.sgd.gradient_at_start, self.server.gradient, near, m)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 from ....proof.kernel.number_bounds import value
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import RunBound, restrict, weaken
 from ....proof.kernel.scalars import Ring
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 from .kinds_of_round import LETTERS
 
 RING = Ring("q N m c eta_s L sigma sigma_G slope G1")
@@ -46,7 +44,7 @@ def ratio() -> RunBound:
 _LETTERS = {name: quantity for name, quantity in LETTERS.items() if name in RING.names} | {
     "N": "local_steps", "c": "hidden_constant", "slope": "gradient_norm", "G1": "least_server_gradient",
 }  # fmt: skip
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
+_BOUNDS: Bounds = {
     "thm4@floor": (floor, _LETTERS, "floor_of_client_rounds"),
     "appA_1.ratio@main": (ratio, _LETTERS, "server_rounds_per_client_round"),
 }

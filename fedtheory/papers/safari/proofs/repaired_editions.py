@@ -11,10 +11,10 @@ for constants (eta_c = 2 eta_s/K, under z <= 1/21), and with rate = mu K eta_c/2
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 from ....claims import readings
-from ....proof.curved_sgd import CurvedSGD
 from ....proof.kernel.axioms import START_POINT
 from ....proof.kernel.forms import ONE
 from ....proof.kernel.regions import Condition, Where
@@ -26,7 +26,7 @@ from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, 
 from ....proof.local_sgd import cocoercive
 from ....proof.kernel.fixed_kinds import telescope_kinds
 from ....proof.kernel.round_bounds import bound_round
-from ....proof.kernel.run_bounds import RunBound, restrict, telescope, weaken
+from ....proof.kernel.run_bounds import FINAL_DISTANCE, RunBound, telescope, weaken
 from ....proof.translate.claim_bounds import made_bounds
 from . import thm5
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, eta_s, m, mu, q, sigma, sigma_G, sigma_s
@@ -43,6 +43,7 @@ def _tied(convex: bool, step: str, cap: Scalar) -> Where:
 _TIED_4 = _tied(False, "eta_s", 1 / (42 * L))
 _TIED_5 = _tied(True, "eta", 1 / (20 * L * K))
 _DISTANCE = Kinds(convex=True).sgd.distance
+_POSITIVE, _SMOOTH = Condition("eta_s", "positive"), (Condition("L", "positive"), Condition("sigma_s", "nonnegative"))
 
 # The server's rounds ------------------------------------------------------------------------------------------------
 
@@ -51,15 +52,8 @@ _DISTANCE = Kinds(convex=True).sgd.distance
 def server_distance() -> Theorem:
     """(58): |x+ - x*|^2 <= (1 - 2 eta_s L mu/(L + mu)) |x - x*|^2 + eta_s (eta_s - 2/(L + mu)) |grad F(x)|^2
     + eta_s^2 sigma_s^2, for every step size."""
-    plain = Kinds(convex=True).where.conditions
-    where = Where(
-        RING,
-        tuple(
-            Condition("eta_s", "positive") if c.name == "eta_s" else c
-            for c in plain
-            if c.name in ("eta_s", "L", "mu", "sigma_s")
-        ),
-    )
+    kept = (c for c in Kinds(convex=True).where.conditions if c.name in ("L", "mu", "sigma_s"))
+    where = Where(RING, (_POSITIVE, *kept))
     server, sgd = ServerAxioms(where, eta_s), Kinds(convex=True).sgd
     g, D = server.gradient, sgd.distance
     ax = type(sgd.axioms)(where, eta, RING["size"])
@@ -75,9 +69,7 @@ def server_distance() -> Theorem:
 @cache
 def server_fall() -> Theorem:
     """(28): 2/eta_s (F(x) - E F(x+)) - (2 - L eta_s) |grad F(x)|^2 + L eta_s sigma_s^2 >= 0, for every step size."""
-    where = Where(
-        RING, (Condition("eta_s", "positive"), Condition("L", "positive"), Condition("sigma_s", "nonnegative"))
-    )
+    where = Where(RING, (_POSITIVE, *_SMOOTH))
     server = ServerAxioms(where, eta_s)
     g, step = server.gradient, (server.gradient + server.noise) * eta_s
     premises: Multiples = [
@@ -92,9 +84,7 @@ def server_fall() -> Theorem:
 @cache
 def server_descent() -> Theorem:
     """F(x) - E F(x+) - eta_s/2 |grad F(x)|^2 + L eta_s^2/2 sigma_s^2 >= 0 under eta_s <= 1/L."""
-    where = Where(
-        RING, (Condition("eta_s", "capped", 1 / L), Condition("L", "positive"), Condition("sigma_s", "nonnegative"))
-    )
+    where = Where(RING, (Condition("eta_s", "capped", 1 / L), *_SMOOTH))
     g = ServerAxioms(where, eta_s).gradient
     fall = combine([(server_fall(), eta_s / 2)], where=where, context="kind", kind=SERVER)
     return rounded(fall, where, [(g, "", -coefficient(fall.form, g, g) - eta_s / 2)])
@@ -144,23 +134,10 @@ def _server_contracts() -> Theorem:
 def _clients_contract() -> Theorem:
     """|x+ - x*|^2 <= (1 - rate) |x - x*|^2 + 2 K eta_c/mu sigma_G^2 + (the drift, the noise), rate being Young's
     parameter between x - x* and the bias."""
-    kinds, made = Kinds(convex=True), instantiate(thm5.client_round(), _TIE, _TIED_5)
-    pull = -coefficient(made.form, kinds.sgd.start, kinds.bias) / 2
-    bound = instantiate(kinds.bias_bound(_near_optimum()), _TIE, _TIED_5)
-    young = combine(
-        [(made, 1), (bound, pull**2 / _FALL)],
-        where=_TIED_5,
-        context="kind",
-        kind=ARBITRARY,
-        squares=[(_DISTANCE * _FALL + kinds.bias * pull, "", 1 / _FALL)],
-        constant=(K * eta * 2 / mu - pull**2 / _FALL) * sigma_G**2,
-    )
-    square = (_DISTANCE, "", 1 - _FALL - coefficient(young.form, kinds.sgd.start, kinds.sgd.start))
-    return rounded(young, _TIED_5, [square])
-
-
-def _near_optimum() -> Theorem:
-    return CurvedSGD(Kinds(convex=True).sgd, mu, sigma_G**2).near_optimum
+    curved, made = Kinds(convex=True).curved, instantiate(thm5.client_round(), _TIE, _TIED_5)
+    bound, x = instantiate(curved.bias(m).bound(), _TIE, _TIED_5), curved.sgd.start
+    young = curved.by_young(made, bound, _FALL, 1 / _FALL, _TIED_5, most=K * eta)
+    return rounded(young, _TIED_5, [(_DISTANCE, "", 1 - _FALL - coefficient(young.form, x, x))])
 
 
 @cache
@@ -177,12 +154,9 @@ of local gradients."""
 
 
 _CAP = (117 / (2560 * L * K) - 2 * eta_s / K).within(RUNS)
-_SMALL, _POSITIVE = Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"])), Condition("eta_s", "positive")
-"""The cap of eta_c = 2 eta_s/K, which caps eta_s; and what is known of that step besides."""
-
-
-def _server_fall() -> RunBound:
-    return bound_round(server_fall(), RUNS, "squared_gradient", ("decrease", "slope", "summed", "R"))
+_OF_FALL = ("decrease", "slope", "summed", "R")
+_SMALL = Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"]))
+"""The cap of eta_c = 2 eta_s/K, which caps eta_s."""
 
 
 @cache
@@ -195,21 +169,19 @@ def clients_slope() -> Theorem:
 
 def _clients_slope() -> RunBound:
     """(50): eta_c = 2 eta_s/K <= 117/(2560 L K) caps eta_s by 117/(5120 L)."""
-    made = bound_round(clients_slope(), RUNS, "squared_gradient", ("decrease", "slope", "summed", "R"), plain=True)
-    short = with_letters(made, {"size": 1}, made.given, _SMALL)
+    return _capped(bound_round(clients_slope(), RUNS, "squared_gradient", _OF_FALL, plain=True), {"size": 1})
+
+
+def _capped(made: RunBound, values: Mapping[str, int], *new: Condition) -> RunBound:
+    """The cap of eta_c = 2 eta_s/K, with other conditions for the whole bound."""
+    short = with_letters(made, values, made.given, _SMALL, *new)
     return with_letters(short, {}, [*made.given, _CAP], _POSITIVE)
-
-
-def _server_distance() -> RunBound:
-    return bound_round(server_distance(), RUNS, "final_squared_distance", ("distance", "slope", "R"))
 
 
 def _servers_alone() -> RunBound:
     """Remark 5: no round is the clients'. What caps eta_c = 2 eta_s/K caps eta_s by 117/(5120 L)."""
-    start = telescope(server_descent(), RUNS, "R", "gap")
-    kept = (_POSITIVE if c.name == "eta_s" else c for c in start.where.conditions)
-    short = with_letters(start, {}, (), _SMALL)
-    return restrict(short, Where(RUNS, (*kept, Condition("K", "count"))), {}, [_CAP])
+    short = with_letters(telescope(server_descent(), RUNS, "R", "gap"), {}, (), _SMALL)
+    return with_letters(short, {}, [_CAP], _POSITIVE, Condition("K", "count"))
 
 
 def _clients_share() -> RunBound:
@@ -220,9 +192,8 @@ def _clients_share() -> RunBound:
 
 def _clients_alone() -> RunBound:
     """Remark 5: every round is the clients', who are alike; eta_c = 2 eta_s/K <= 117/(2560 L K) caps eta_s."""
-    start = telescope(clients_descent(), RUNS, "R", "gap")
     alike = Condition("sigma_G", "interval", RUNS.number(0))
-    bound = with_letters(with_letters(start, {"size": 1}, (), _SMALL, alike), {}, [_CAP], _POSITIVE)
+    bound = _capped(telescope(clients_descent(), RUNS, "R", "gap"), {"size": 1}, alike)
     return weaken(bound, bound.bound.replace({"sigma_G": RUNS.number(0)}))
 
 
@@ -233,14 +204,19 @@ _OF_RUNS = LETTERS | {
 DERIVATIONS = made_bounds(
     "safari",
     {
-        "eq28@main": (_server_fall, _OF_RUNS, "squared_gradient"),
+        "eq28@main": (
+            lambda: bound_round(server_fall(), RUNS, "squared_gradient", _OF_FALL), _OF_RUNS, "squared_gradient",
+        ),
         "eq50@main": (_clients_slope, _OF_RUNS, "squared_gradient"),
-        "eq58@main": (_server_distance, _OF_RUNS, "final_squared_distance"),
+        "eq58@main": (
+            lambda: bound_round(server_distance(), RUNS, FINAL_DISTANCE, ("distance", "slope", "R")), _OF_RUNS,
+            FINAL_DISTANCE,
+        ),
         "rem5.b@main": (_servers_alone, _OF_RUNS, "average_squared_gradient"),
         "thm4@corrected": (_clients_share, _OF_RUNS, "average_squared_gradient"),
         "rem5.a@main": (_clients_alone, _OF_RUNS, "average_squared_gradient"),
     },
     {"eq50@main": _ROOT, "rem5.a@main": _ROOT, "rem5.b@main": _ROOT},
     of_rounds=True,
-)
+)  # fmt: skip
 """Claims' theorems: on a server's round, on its rounds alone, and on the clients' rounds and the server's."""

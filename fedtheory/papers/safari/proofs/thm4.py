@@ -25,17 +25,17 @@ from __future__ import annotations
 
 from functools import cache
 
-from ....proof.kernel.axioms import NEXT, START_POINT
 from ....proof.kernel.forms import ONE
 from ....proof.kernel.regions import Where
 from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary
 from ....proof.kernel.scalars import Scalar
 from ....proof.kernel.server_rounds import SERVER, mix_server
 from ....proof.kernel.tactics import coefficient
-from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients, over_steps
+from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
 from .kinds_of_round import RING, K, Kinds, L, client_step, eta, eta_s, m, mean_step, q, sigma, sigma_G, sigma_s, z
 
 _KINDS = Kinds(convex=False)
+_BIAS = _KINDS.bias
 _WHERE: Where = _KINDS.where
 _PAID = RING.number(3) / 4
 """Part of |y|^2 that pays for <y, e>."""
@@ -66,24 +66,12 @@ def server_round() -> Theorem:
 
 
 @cache
-def _near() -> Theorem:
-    return _KINDS.sgd.axioms.dissimilar(START_POINT, sigma_G**2)
-
-
-@cache
 def _parts() -> tuple[Theorem, Theorem]:
     """Bound the fall of F in the clients' round from below, with <g, e> in it; and |e|^2 from above."""
-    s, g = _KINDS.sgd, _KINDS.server.gradient
-    ax, G, half, moved = s.axioms, s.cohort_gradient, L / 2, s.axioms.vector(NEXT) - s.start
+    s, half = _KINDS.sgd, L / 2
     drift = s.exact_drift_bound
     summed, squares = s.sum_of_gradients(z, z, drift, eta**2 * half)
-    premises: Multiples = [
-        (over_clients(ax.descent(NEXT, START_POINT, L), "M"), 1),
-        (ax.round(g + (moved - (G * K + s.drift + s.cohort_noise) * eta) * half), -1),
-        (over_steps(over_clients(ax.unbiased(g), "S")), eta),
-        *summed,
-    ]
-    falls = combine(premises, where=_WHERE, context="cohort", squares=squares)
+    falls = combine([*s.falls(1), *summed], where=_WHERE, context="cohort", squares=squares)
     together = coefficient(falls.form, s.cohort_gradient, s.cohort_gradient)
     return _without_squares(falls, together, -eta * K), _without_squares(drift, 0 * K, 0 * K)
 
@@ -95,7 +83,7 @@ def _without_squares(theorem: Theorem, together: Scalar, linear: Scalar) -> Theo
     g0, G = s.gradient_at_start, s.cohort_gradient
     multiple = coefficient(theorem.form, g0, g0, "S") + together
     bounded = combine(
-        [(theorem, 1), (over_clients(_near(), "S"), multiple)],
+        [(theorem, 1), (over_clients(_BIAS.near, "S"), multiple)],
         where=_WHERE,
         context="cohort",
         kind=ARBITRARY,
@@ -103,7 +91,7 @@ def _without_squares(theorem: Theorem, together: Scalar, linear: Scalar) -> Theo
     )
     given = expect_arbitrary(instantiate(bounded, {"size": m}, _WHERE), m)
     return combine(
-        [(given, 1), (_KINDS.projected(g), -(multiple * 2 + linear))], where=_WHERE, context="kind", kind=ARBITRARY
+        [(given, 1), (_BIAS.projected(g), -(multiple * 2 + linear))], where=_WHERE, context="kind", kind=ARBITRARY
     )
 
 
@@ -117,13 +105,13 @@ def client_round(T: Scalar) -> Theorem:
                  + T z (c'/P)^2 K eta_c |b|^2/2 + (the noise).
     """
     falls, drift = _parts()
-    s, g, b = _KINDS.sgd, _KINDS.server.gradient, _KINDS.bias
+    s, g, b = _KINDS.sgd, _KINDS.server.gradient, _BIAS.vector
     share, E, unit, A = _share(T), s.drift / K, eta * K, z * K * eta * curvature(T) / 2
     of_drift = (1 / _PAID + 1 / (T * z)) * eta / (2 * K)
     so_far = falls.form.entries[ONE] + drift.form.entries[ONE] * of_drift
     exact = -coefficient(falls.form, g, g) - coefficient(drift.form, g, g) * of_drift
     noise = ((1 + z) / m + (1 - 1 / K) * (RING.number(11) / 10 / T + 4 * z)) * L * K * eta**2 * sigma**2 / 2
-    premises: Multiples = [(falls, 1), (drift, of_drift), (_KINDS.bias_bound(_near()), A - exact)]
+    premises: Multiples = [(falls, 1), (drift, of_drift), (_BIAS.bound(), A - exact)]
     squares = [
         (g + b * share + E / _PAID, "", unit * _PAID / 2),
         (b * (share * T * z) - E, "", unit / (2 * T * z)),
@@ -147,12 +135,12 @@ def _share(T: Scalar) -> Scalar:
 @cache
 def descent(T: Scalar) -> Theorem:
     """F(x+) <= F(x) - P/2 |g|^2 + ..., as above."""
-    g, b, P, share = _KINDS.server.gradient, _KINDS.bias, progress(T), _share(T)
+    g, b, P, share = _KINDS.server.gradient, _BIAS.vector, progress(T), _share(T)
     mixed = mix_server(server_round(), client_round(T), q, _WHERE)
     paid = client_step * T * z * share**2 / 2 + P * share**2 / 2
     claimed = (client_step**2 / P + q * L * K**2 * eta**2 * T * (client_step / P) ** 2) / 2
     return combine(
-        [(mixed, 1), (_KINDS.bias_bound(_near()), paid)],
+        [(mixed, 1), (_BIAS.bound(), paid)],
         where=_WHERE,
         context="start",
         squares=[(g + b * share, "", (P - client_step * _PAID) / 2)],

@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
-
-from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.run_bounds import FINAL_DISTANCE, MEAN_GRADIENT, RunBound, iterate, restrict, weaken
+from ....proof.kernel.regions import Condition
+from ....proof.kernel.run_bounds import FINAL_DISTANCE, MEAN_GRADIENT, RunBound, weaken
 from ....proof.kernel.scalars import Ring
-from ....proof.kernel.tactics import of_runs, over_rounds
-from ....proof.translate.claim_bounds import made_bounds
+from ....proof.kernel.tactics import iterated, of_every_round, with_letters
+from ....proof.translate.claim_bounds import Bounds, made_bounds
 from .kinds_of_round import LETTERS, RING
 from .repaired_editions import DERIVATIONS as OF_KINDS
 from .repaired_editions import contraction_corrected
 from .thm4 import nonconvex, nonconvex_averaged
 from .thm5 import of_everyone, strongly_convex
-
-_ROUNDS = {
-    "thm4@sharper": (nonconvex, MEAN_GRADIENT),
-    "thm4@averaged": (nonconvex_averaged, MEAN_GRADIENT),
-    "thm5@sharper": (strongly_convex, FINAL_DISTANCE),
-    "thm5@corrected": (contraction_corrected, FINAL_DISTANCE),
-}
-"""The theorem on one round from which each claim's bound follows, and what is bounded."""
-
-
-def _over_rounds(ref: str) -> RunBound:
-    make, functional = _ROUNDS[ref]
-    return over_rounds(make(), functional)
-
 
 _EVERYONE = Ring(" ".join([*RING.names, "R", "start", "power", "decay", "N"]))
 """The letters of a round; rounds, |x_0 - x*|, P^R, what the claim has in its place, and how many clients there are."""
@@ -36,23 +19,22 @@ _EVERYONE = Ring(" ".join([*RING.names, "R", "start", "power", "decay", "N"]))
 
 def _of_everyone() -> RunBound:
     """Theorem 5 where all clients take part in the clients' rounds: m, which is at least N, has 1/m <= 1/N."""
-    start = iterate(of_everyone(), _EVERYONE, "R", "start", "power")
-    short = weaken(start, _EVERYONE["power"] * _EVERYONE["start"] ** 2 + start.bound.coefficients("power")[0])
+    short = iterated(of_everyone(), _EVERYONE, "R", "start")
     m, N = _EVERYONE["m"], _EVERYONE["N"]
-    kept = (c for c in short.where.conditions if c.name != "size")
-    where = Where(_EVERYONE, (*kept, Condition("N", "count")))
-    given = restrict(short, where, {"size": _EVERYONE.number(1)}, [m - N])
+    given = with_letters(short, {"size": 1}, [m - N], Condition("N", "count"))
     noise = given.bound.coefficients("sigma")[2] * _EVERYONE["sigma"] ** 2 / (1 + 1 / m)
     return weaken(given, given.bound + noise * (1 / N - 1 / m), [noise / (m * N)])
 
 
-_BOUNDS: dict[str, tuple[Callable[[], RunBound], Mapping[str, str], str]] = {
-    ref: (partial(_over_rounds, ref), LETTERS | of_runs(what), what) for ref, (_, what) in _ROUNDS.items()
-}
-
-_BOUNDS["thm5@unbiased"] = (
-    _of_everyone, LETTERS | {"R": "rounds", "start": "initial_distance", "N": "clients"}, FINAL_DISTANCE,
-)  # fmt: skip
+_BOUNDS: Bounds = {
+    "thm4@sharper": of_every_round(MEAN_GRADIENT, LETTERS, nonconvex),
+    "thm4@averaged": of_every_round(MEAN_GRADIENT, LETTERS, nonconvex_averaged),
+    "thm5@sharper": of_every_round(FINAL_DISTANCE, LETTERS, strongly_convex),
+    "thm5@corrected": of_every_round(FINAL_DISTANCE, LETTERS, contraction_corrected),
+    "thm5@unbiased": (
+        _of_everyone, LETTERS | {"R": "rounds", "start": "initial_distance", "N": "clients"}, FINAL_DISTANCE,
+    ),
+}  # fmt: skip
 
 DERIVATIONS = made_bounds("safari", _BOUNDS, of_rounds=True) + OF_KINDS
 """Each from its theorem on a round, or on rounds of either kind."""

@@ -21,24 +21,19 @@ from __future__ import annotations
 
 from functools import cache
 
-from ....proof.curved_sgd import CurvedSGD
 from ....proof.kernel.forms import ONE
-from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary, expect_everyone
+from ....proof.kernel.regions import Condition
+from ....proof.kernel.round_rules import expect_everyone
 from ....proof.kernel.server_rounds import SERVER, mix_server
-from ....proof.kernel.tactics import coefficient, rounded
+from ....proof.kernel.tactics import changed, coefficient, rounded
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
 from ....proof.local_sgd import cocoercive, monotone
-from .kinds_of_round import RING, K, Kinds, L, client_step, eta, eta_s, m, mean_step, mu, q, sigma, sigma_G, sigma_s, z
+from .kinds_of_round import K, Kinds, L, client_step, eta, eta_s, m, mean_step, mu, q, sigma, sigma_G, sigma_s, z
 
 _KINDS = Kinds(convex=True)
+_CURVED = _KINDS.curved
 RATE = mu * mean_step - (1 - q) * mu**2 * eta_s**2 / 2 - q * mu**2 * K**2 * eta**2 * 5 / 2
 """r."""
-
-
-@cache
-def _curved() -> CurvedSGD:
-    return CurvedSGD(_KINDS.sgd, mu, sigma_G**2)
 
 
 @cache
@@ -59,34 +54,24 @@ def server_round() -> Theorem:
 @cache
 def _cohort_round() -> Theorem:
     """Bound |x+ - x*|^2 after the clients' round, given the cohort, with <b_S, D>; coefficients are rounded up."""
-    return _curved().short_round(instantiate(_curved().one_round, {"size": m}, _KINDS.where), m)
+    return _CURVED.short_round(instantiate(_CURVED.one_round, {"size": m}, _KINDS.where), m)
 
 
 @cache
 def client_round() -> Theorem:
     """Bound |x+ - x*|^2 after the clients' round given its kind, with <E[b_S | start, kind], D>."""
-    given, sgd = _cohort_round(), _KINDS.sgd
-    cross = coefficient(given.form, sgd.start, _curved().cohort_at_optimum)
-    premises: Multiples = [(expect_arbitrary(given, m), 1), (_KINDS.projected(sgd.distance), -cross)]
-    return combine(premises, where=_KINDS.where, context="kind", kind=ARBITRARY)
+    return _CURVED.arbitrary(_cohort_round(), m)
 
 
-_SLOW = Where(RING, tuple(
-    {"eta": Condition("eta", "capped", mu / (20 * L**2 * K)), "eta_s": Condition("eta_s", "capped", 1 / (2 * L))}.get(
-        c.name, c) for c in _KINDS.where.conditions
-))  # fmt: skip
+_CAPS = Condition("eta", "capped", mu / (20 * L**2 * K)), Condition("eta_s", "capped", 1 / (2 * L))
+_SLOW = changed(_KINDS.where, *_CAPS)
 
 
 @cache
 def of_everyone() -> Theorem:
     """E|x+ - x*|^2 <= (1 - P) |D|^2 + (the drift, the noises), without a floor, as grad F(x*) = 0."""
     sgd = _KINDS.sgd
-    everyone = expect_everyone(_cohort_round(), m)
-    cross = coefficient(everyone.form, sgd.start, _curved().at_optimum.under("M"))
-    unbiased = combine(
-        [(everyone, 1), (sgd.axioms.optimal(sgd.distance), -cross)], where=_KINDS.where, context="kind", kind=ARBITRARY
-    )
-    mixed = mix_server(server_round(), unbiased, q, _KINDS.where)
+    mixed = mix_server(server_round(), _CURVED.unbiased(expect_everyone(_cohort_round(), m)), q, _KINDS.where)
     noise = (1 - q) * eta_s**2 * sigma_s**2 + q * (1 + 1 / m) * K * eta**2 * sigma**2
     claimed = 6 * q * K**2 * eta**2 * sigma_G**2 + noise
     rate = 2 * mu * mean_step - (1 - q) * L * mu * eta_s**2 - 9 * q * z**2
@@ -101,11 +86,5 @@ def of_everyone() -> Theorem:
 @cache
 def strongly_convex() -> Theorem:
     """E|x+ - x*|^2 <= (1 - r) |D|^2 + c^2 sigma_G^2/r + (the drift, the noises), if certified."""
-    where, D = _KINDS.where, _KINDS.sgd.distance
-    mixed = mix_server(server_round(), client_round(), q, where)
-    pull = -coefficient(mixed.form, _KINDS.sgd.start, _KINDS.bias) / 2
-    premises: Multiples = [(mixed, 1), (_KINDS.bias_bound(_curved().near_optimum), pull**2 / RATE)]
-    floor = (client_step**2 - pull**2) / RATE * sigma_G**2
-    return combine(
-        premises, where=where, context="start", constant=floor, squares=[(D * RATE + _KINDS.bias * pull, "", 1 / RATE)]
-    )
+    mixed = mix_server(server_round(), client_round(), q, _KINDS.where)
+    return _CURVED.by_young(mixed, _CURVED.bias(m).bound(), RATE, 1 / RATE, _KINDS.where, most=client_step)
