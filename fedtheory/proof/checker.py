@@ -483,9 +483,9 @@ class Proof:
             with _named(self.at):
                 self.theorems.append(checked(self, line))
         self.claim = ClaimOfRuns(self, given) if claims else None
-        for at, scalar, region in self.signs:
+        for at, scalar, region, why in self.signs:
             with _named(at):
-                need(self._nonnegative(scalar, region), "what has to be >= 0 may be negative")
+                need(self._nonnegative(scalar, region), why)
         if self.claim is not None:
             self.claim.read(given["letters"], given["claim"], given["digest"], given["roots"])
 
@@ -681,13 +681,14 @@ class Proof:
         need(all(index >= self.width for index in letters_of(made)), "a scalar of which the region says nothing")
         return made
 
-    def nonnegative(self, scalar: Scalar, region: int) -> bool:
-        """Note that a scalar has to be >= 0 on a region, and return true. The sign is decided when all else is right;
-        if it fails, the file is no proof."""
-        self.kept += size(scalar.top) + size(scalar.bottom)
-        fit(self.kept <= LARGEST["signs"], "too large: more terms and digits than any proof has")
-        self.signs.append((self.at, scalar, region))
-        return True
+    def ask(self, region: int, why: str, *scalars: Scalar, strict: bool = False) -> None:
+        """Note that scalars have to be >= 0 on a region, or > 0. The signs are decided when all else is right; if one
+        fails, the file is no proof, and that is why."""
+        for scalar in scalars:
+            self.kept += size(scalar.top) + size(scalar.bottom)
+            fit(self.kept <= LARGEST["signs"], "too large: more terms and digits than any proof has")
+            self.signs.append((self.at, scalar, region, why))
+            need(not strict or self.never_zero(scalar.top, region), why)
 
     def _nonnegative(self, scalar: Scalar, region: int) -> bool:
         if not scalar.top:
@@ -743,8 +744,9 @@ class Proof:
             if condition[0] not in {name for name, *_ in mine}:
                 return False
             for scalar, strict in self.conditions(*condition):
-                if not self.nonnegative(scalar, inner) or (strict and not self.never_zero(scalar.top, inner)):
+                if strict and not self.never_zero(scalar.top, inner):
                     return False
+                self.ask(inner, "a premise shown on a region whose conditions may be negative here", scalar)
         return True
 
     def conditions(self, name: str, kind: str, bound: Scalar | None) -> list:
@@ -1136,7 +1138,8 @@ class Rules:
             self.context_allows(theorem, line["context"], line["kind"])
             self.inside(theorem)
             need(self.proof.never_zero(c.bottom, self.region), "a multiplier divides by what may be 0")
-            need(theorem["equality"] or self.proof.nonnegative(c, self.region), "a multiplier that may be negative")
+            if not theorem["equality"]:
+                self.proof.ask(self.region, "a multiplier that may be negative", c)
             equality &= theorem["equality"]
             closed = "k" not in self.frees(theorem)
             to_the_end &= (theorem["path_to_the_end"] or closed) and not self.proof.depends(c, "k")
@@ -1145,13 +1148,13 @@ class Rules:
             c, vector = self.proof.scalar(factor), self.vector(data)
             need(all(self.proof.never_zero(d.bottom, self.region) for _, d in vector), "a square divides by what is 0")
             items = self.square(vector)
-            need(self.proof.nonnegative(c, self.region), "a square's multiplier that may be negative")
+            self.proof.ask(self.region, "a square's multiplier that may be negative", c)
             to_the_end &= not self.proof.depends(c, "k")
             word("binders of a square", bound, (*BINDERS, "MK", "SK"))
             for binder in bound:
                 items = self.under(items, binder)
             parts.append((items, c))
-        need(self.proof.nonnegative(constant, self.region), "a constant that may be negative")
+        self.proof.ask(self.region, "a constant that may be negative", constant)
         return self.concluded(
             self.total(*parts, (self.number(constant), None)),
             context=line["context"],
@@ -1192,7 +1195,7 @@ class Rules:
         need(base["form"] == self.total((first, None)), "the base is another one")
         need(step["form"] == self.total((later, None), (bound, -factor)), "the step is another one")
         need(self.region == step["where"] and self.proof.within(self.region, base["where"]), "regions of an induction")
-        need(self.proof.nonnegative(factor, self.region), "an induction's factor that may be negative")
+        self.proof.ask(self.region, "an induction's factor that may be negative", factor)
         need(any(self.proof.depends(c, "k") for _, c in bound) or any("k" in free(e) for e, _ in bound), "no k in it")
         return self.concluded(self.total((bound, None)), context=step["context"], kind=step["kind"], to_the_end=True)
 
@@ -1211,9 +1214,8 @@ class Rules:
         need(all(self.proof.never_zero(c.bottom, self.region) for c in values.values()), "a value divides by what is 0")
         for condition in self.proof.regions[theorem["where"]]:
             for scalar, strict in self.proof.conditions(*condition):
-                changed, why = self.proof.put(scalar, values), f"the condition on {condition[0]} is not met"
-                need(self.proof.nonnegative(changed, self.region), why)
-                need(not strict or self.proof.never_zero(changed.top, self.region), why)
+                why = f"the condition on {condition[0]} is not met"
+                self.proof.ask(self.region, why, self.proof.put(scalar, values), strict=strict)
         form = {e: self.proof.put(c, values) for e, c in theorem["form"].items()}
         return self.like(
             theorem,
@@ -1303,7 +1305,7 @@ class Rules:
             self.context_allows(theorem, "kind", kind)
             self.inside(theorem)
             late.append({e: c for e, c in theorem["form"].items() if not at_start(e)})
-        need(self.proof.nonnegative(q, self.region) and self.proof.nonnegative(p, self.region), "no probability")
+        self.proof.ask(self.region, "no probability", q, p)
         need(late[0] == late[1], "what is not known at the start differs between the kinds")
         need(not any("S" in e[1] + "".join(t[0] for t in e[2:] if e[0] == "product") for e in late[0]), "a cohort's")
         return q, p
@@ -1608,7 +1610,7 @@ class Rules:
     def has_minimum(self) -> Scalar:
         """Return the argument mu, which must be > 0, so that each client's function has a minimizer."""
         mu = self.argument("mu")
-        need(self.proof.nonnegative(mu, self.region) and self.proof.never_zero(mu.top, self.region), "no least value")
+        self.proof.ask(self.region, "no least value", mu, strict=True)
         return mu
 
     def lowest(self) -> dict:
@@ -1750,7 +1752,7 @@ class Rules:
         need(not any(map(free, near)), "a premise of another form")
         need(not any(self.proof.depends(c, "k") for c in rest.values()), "a bound of a step")
         far = ONE - least
-        need(self.proof.nonnegative(far, self.region), "a weight above 1")
+        self.proof.ask(self.region, "a weight above 1", far)
         given = together(self.inherited(), {"least_weight": least})
         four = far**2 * number(4)
         apart = [*own, *self.minus(self.vector_under(own, "M"))]
@@ -1858,7 +1860,7 @@ class Rules:
         need(set(self.said) == {*own, *also}, "parameters of an axiom")
         need(self.letter("cutoff") != self.letter("tail"), "one letter for two")
         q = self.parameter("absence")
-        need(self.proof.nonnegative(q, self.region) and self.proof.nonnegative(ONE - q, self.region), "q")
+        self.proof.ask(self.region, "q is no probability", q, ONE - q)
         need(not any(self.proof.depends(q, self.letter(n)) for n in ("cutoff", "tail")), "q depends on the cutoff")
         law = () if self.line["rule"] == "unit" else bare("independent_participation")
         return self.stated(items, own, law, tuple(zip(also, also, strict=True)), context="run", equality=equality)
@@ -1910,7 +1912,7 @@ class Rules:
         need(len(set(names)) == 4, "one letter for two")
         need(not any(self.proof.depends(self.parameter("absence"), n) for n in names), "q depends on the history")
         left = self.parameter("cutoff") - ONE - t
-        need(self.proof.nonnegative(t, self.region) and self.proof.nonnegative(left, self.region), "t < C")
+        self.proof.ask(self.region, "t < C, and no negative one, is not shown", t, left)
         return names[2], names[3]
 
     def early_moment_of_an_interval(self) -> dict:
@@ -1928,7 +1930,7 @@ class Rules:
     def late(self, count: Scalar) -> None:
         """Raise unless t >= count C."""
         least = count * self.parameter("cutoff")
-        need(self.proof.nonnegative(self.argument("history") - least, self.region), "t >= m C")
+        self.proof.ask(self.region, "t >= m C is not shown", self.argument("history") - least)
 
     def mean_of_ended_intervals(self) -> dict:
         """Conclude that the weight has the interval's mean, once t >= C."""
@@ -1946,7 +1948,7 @@ class Rules:
         need(set(mean["form"]) <= {entry, ("one",)}, "a premise of another form")
         scale, shift = (mean["form"].get(e, ZERO) for e in (entry, ("one",)))
         m = self.argument("ended")
-        need(self.proof.nonnegative(m - ONE, self.region), "m >= 1")
+        self.proof.ask(self.region, "m >= 1 is not shown", m - ONE)
         self.late(m)
         need(bool(m.top), "no intervals")
         share, squared = ONE / m, scale**2
@@ -1986,7 +1988,7 @@ class Rules:
         found = WorstCase(given["certificate"])
         L, mu, zeta, noise = (self.argument(n) for n in ("L", "mu", "dissimilarity", "noise"))
         extra = {n: None if given[n] is None else self.argument(n) for n in ("server_noise", "clients")}
-        self.positive_scalar(L)
+        self.proof.ask(self.region, "L may be negative, or may be 0", L, strict=True)
         at_least = [mu - L * number(found.mu / found.L), zeta, -noise]
         at_least += [] if found.nu else [-zeta]
         if extra["clients"] is not None:
@@ -2001,8 +2003,7 @@ class Rules:
                 raise Wrong("a server's round without its noise")
             at_least.append(-extra["server_noise"])
             assumed.append(("bounded_server_noise", extra["server_noise"]))
-        for scalar in at_least:
-            need(self.proof.nonnegative(scalar, self.region), "a constant that is out of its bounds")
+        self.proof.ask(self.region, "a constant that may be out of its bounds", *at_least)
         context, kind, parameters, laws = self.law_of(found, L, extra["clients"])
         return self.concluded(
             self.total((self.bound_of(found, L, zeta), None)),
@@ -2011,11 +2012,6 @@ class Rules:
             more=(*assumed, *laws),
             parameters=parameters,
         )
-
-    def positive_scalar(self, scalar: Scalar) -> None:
-        """Raise unless L is > 0 on the region."""
-        need(self.proof.nonnegative(scalar, self.region), "L may be negative")
-        need(self.proof.never_zero(scalar.top, self.region), "L may be 0")
 
     def bound_of(self, found: WorstCase, L: Scalar, zeta: Scalar) -> list:
         """Return the items of bound - metric."""
@@ -2900,6 +2896,12 @@ class BoundRules:
     surd: Any
     tree: Any
 
+    def asked(self, region: int, why: str, *scalars: Scalar) -> None:
+        """Ask that scalars are >= 0 on a region, on which they divide by nothing that may be 0."""
+        for scalar in scalars:
+            need(self.proof.never_zero(scalar.bottom, region), f"{why}: it divides by what may be 0")
+        self.proof.ask(region, why, *scalars)
+
     def bound_of(self, conditions: list, assumptions: list, parameters: dict, **more: Any) -> dict:
         """Return a bound on rounds of any kind, given nothing but its conditions, but for what is named."""
         made = {"conditions": conditions, "assumptions": assumptions, "parameters": parameters}
@@ -2951,8 +2953,8 @@ class BoundRules:
         fall = -form.get(SQUARED_SLOPE, ZERO)
         shape = {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS, SQUARED_SLOPE: -fall, ("one",): added}
         need(form == {e: c for e, c in shape.items() if c.top}, "no F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
-        signs = all(self.proof.nonnegative(c, where) for c in (fall, added))
-        need(signs and self.proof.never_zero(fall.top, where), "a fall that may be 0")
+        self.proof.ask(where, "what is added may be negative", added)
+        self.proof.ask(where, "a fall that may be 0, or negative", fall, strict=True)
         return fall, added
 
     def by_power(self, scalar: Scalar, letter: str) -> dict:
@@ -3044,7 +3046,7 @@ class RulesOfWeights(BoundRules):
             need(set(parts) <= {0, 1}, f"{name}: allowed is what is linear in it")
             factor = parts.get(1, ZERO)
             need(not any(self.proof.depends(factor, each) for each in (error, scale)), f"{name}: a product of the two")
-            need(self.proof.nonnegative(factor, theorem["where"]), f"{name}: what is added may fall with it")
+            self.proof.ask(theorem["where"], f"{name}: what is added may fall with it", factor)
         kept, peak = [], {}
         for name, kind, bound in self.conditions(theorem["where"]):
             most = "" if bound is None else self.letter_of(bound)
@@ -3216,12 +3218,6 @@ class BoundsOnAnswers(BoundRules):
              "allowed is a theorem on a round of answers, given its start")  # fmt: skip
         return getattr(self, rule.replace(" ", "_"))(theorem, arguments)
 
-    def _asked(self, where: int, *scalars: Scalar) -> None:
-        """Ask that scalars are >= 0 on a region, and divide by nothing that may be 0."""
-        for scalar in scalars:
-            need(self.proof.never_zero(scalar.bottom, where), "a division by what may be 0")
-            self.proof.nonnegative(scalar, where)
-
     def _of_round(
         self, theorem: dict, arguments: Arguments, functional: str, names: tuple, bound: list, of: dict
     ) -> dict:
@@ -3261,7 +3257,7 @@ class BoundsOnAnswers(BoundRules):
                     need(power in (0, 2 if name == "mismatch" else 1), f"{letter}: in another power")
                     if power:
                         need(not any(self.proof.depends(part, other) for other in every), f"{letter}: in a product")
-                        self.proof.nonnegative(part, theorem["where"])
+                        self.proof.ask(theorem["where"], f"{letter}: what is added may fall with it", part)
 
     def telescope_answers(self, theorem: dict, arguments: Arguments) -> dict:
         """Conclude that the mean over t < T of E|grad F(w_t)|^2 is at most (F(w_0) - inf F)/(c T) + B/c.
@@ -3328,7 +3324,7 @@ class BoundsOnAnswers(BoundRules):
         other's."""
         names = ("mean", "vectors", "covariance", "mismatch", "first", "second")
         mean, vectors, covariance, delta, a, b = (self.proof.scalar(arguments[name]) for name in names)
-        self._asked(where, mean, vectors, delta, a, b, a * b - delta**2)
+        self.asked(where, "a number that may be too small", mean, vectors, delta, a, b, a * b - delta**2)
         parameters = {"squared_mean_vector": mean, "mean_squared_vector": vectors, "vector_covariance": covariance,
                       "mismatch": delta}  # fmt: skip
         bound = [*((ONE + a) * mean, (delta**2 + b) * vectors, covariance)]
@@ -3340,7 +3336,7 @@ class BoundsOnAnswers(BoundRules):
         factors s_j/s^_j differ from 1 by |s_j - s^_j|/s^_j, and s^_j >= l - e."""
         error, least, length = (self.proof.scalar(arguments[name]) for name in ("error", "least", "length"))
         room = least - error
-        self._asked(where, error, room, length)
+        self.asked(where, "a number that may be negative", error, room, length)
         need(self.proof.never_zero(room.top, where), "estimates that may be 0")
         parameters = {"largest_estimate_error": error, "least_group_participation": least,
                       "mean_update_length": length}  # fmt: skip
@@ -3360,9 +3356,9 @@ class BoundsOnAnswers(BoundRules):
         n, t, r, epsilon, x = (self.proof.scalar(arguments[name]) for name in names)
         counts = [self.proof.name(name) for name, kind, _ in self.proof.regions[where] if kind == "count"]
         need(any(n == c for c in counts) and any(t == c for c in counts), "clients or rounds that are no count")
-        self._asked(where, r, ONE - r, epsilon, x)
+        self.asked(where, "a number that may be out of its bounds", r, ONE - r, epsilon, x)
         for end in (r - x, r + x):
-            self._asked(where, r - (ONE - epsilon) * end, (ONE + epsilon) * end - r)
+            self.asked(where, "an end out of the band", r - (ONE - epsilon) * end, (ONE + epsilon) * end - r)
         letter = word("letter", arguments["letter"])
         fit(letter in self.proof.number, "letter: no name")
         parameters = {"group_clients": n, "rounds": t, "response_probability": r, "relative_error": epsilon}
@@ -3379,18 +3375,19 @@ class BoundsOnAnswers(BoundRules):
         sort, of = premise["definitions"].get(letter, ("", ZERO))
         need(sort == "exponential" and "level" not in premise["parameters"], "no exponential, or a second level")
         need((log, "nonnegative", None) in self.proof.regions[where], "a logarithm that is no letter >= 0")
-        self._asked(where, level, ONE - level)
+        self.asked(where, "a level that may be out of its bounds", level, ONE - level)
         need(self.proof.never_zero(level.top, where), "a level that may be 0")
         factors = [self.proof.scalar(c) for c in listed("multipliers", arguments["multipliers"], len(premise["given"]))]
         rest = of - number(power) * self.proof.name(log)
         for factor, given in zip(factors, premise["given"], strict=True):
-            self._asked(where, factor)
+            self.asked(where, "a multiplier that may be negative", factor)
             rest = rest - factor * given
-        self._asked(where, rest)
+        self.asked(where, "an exponent that may be too small", rest)
         total = []
         for scalar in self.scalars(premise["bound"]):
             for exponent, part in self.by_power(scalar, letter).items():
-                need(exponent == 0 or self.proof.nonnegative(part, known), "a factor that may be negative")
+                if exponent:
+                    self.proof.ask(known, "a factor that may be negative", part)
                 total.append(part * level ** (power * exponent))
         kept = {n: d for n, d in premise["definitions"].items() if n != letter}
         own = premise["parameters"] | {"level": level, "logarithm": self.proof.name(log)}
@@ -3709,8 +3706,7 @@ class RulesOfIntervals(BoundRules):
         varying = {before["t"], of["m"], of["r"], count}
         need(not any(self.proof.depends(c, n) for c in (share, rest, z) for n in varying), "a number that varies")
         share, rest, z = (self.mean_over(c, of, name(absence), name(bias)) for c in (share, rest, z))
-        for part in (share, rest, z):
-            self.proof.nonnegative(part, stated["where"])
+        self.proof.ask(stated["where"], "a number that may be negative", share, rest, z)
         T = name(rounds)
         conditions = [condition, (of["C"], "count", None), (absence, "interval", ONE), (bias, "interval", ONE)]
         parameters = {"rounds": T, "cutoff": C, "absence": name(absence), "cutoff_bias": name(bias)}
@@ -3774,7 +3770,7 @@ class RulesOfIntervals(BoundRules):
             need(not before["first"], "allowed is a theorem from t = 0 on")
             more = [each for each in before["theorem"]["assumptions"] if each not in premise["assumptions"]]
             need(not more, "a theorem that assumes more than the bound")
-            self.proof.nonnegative(ONE - self.of_error(before), before["theorem"]["where"])
+            self.proof.ask(before["theorem"]["where"], "an error that may be above 1", ONE - self.of_error(before))
         else:
             need(old[rounds][1] == "count", "allowed is a bound for every T, or for T >= C")
             for each in numbers:
@@ -3785,8 +3781,9 @@ class RulesOfIntervals(BoundRules):
         log = self.proof.name(logarithm)
         need(total == C * (f + s * log) / T + y * bias, "allowed is C (f + s log T)/T + y q^(2C)")
         two_s = number(2) * s
-        for part in (f, s, y, two_s + number(2) * f + y - number(6)):
-            self.proof.nonnegative(part, premise["where"])
+        self.proof.ask(
+            premise["where"], "a number that may be too small", f, s, y, two_s + number(2) * f + y - number(6)
+        )
         right = (two_s + (number(2) * f + y) / self.proof.name(letters[2])) * self.proof.name(letters[1]) * log**2 / T
         return self.with_cutoff(premise, T, logarithm, letters) | {"bound": self.summed([right])}
 
@@ -3801,7 +3798,7 @@ class RulesOfIntervals(BoundRules):
         total = self.right_side(premise)
         y = self.value_at(total)
         need(total == y * given["cutoff_bias"], "allowed is y q^(2C)")
-        self.proof.nonnegative(y, premise["where"])
+        self.proof.ask(premise["where"], "a number that may be negative", y)
         made = self.with_cutoff(premise, name(rounds), logarithm, letters)
         return made | {"bound": self.summed([y / name(rounds)])}
 
@@ -3868,7 +3865,7 @@ class RulesOfSteps(BoundRules):
                         *((e, -c) for e, c in squared(then, optimum).items()), (("one",), added)):  # fmt: skip
             made[item] = made.get(item, ZERO) + c
         need(form == {e: c for e, c in made.items() if c.top}, "no P |now - x*|^2 + B - E|then - x*|^2 >= 0")
-        self.proof.nonnegative(added, theorem["where"])
+        self.proof.ask(theorem["where"], "what is added may be negative", added)
         return factor, added
 
     def of_steps(self, arguments: Arguments) -> tuple[dict, dict, Scalar, Scalar, Scalar]:
@@ -3909,8 +3906,8 @@ class RulesOfSteps(BoundRules):
         where = step["where"]
         need(not more.top, "more at a round's end")
         factor, added = (self.steady(c, ("k",)) for c in (factor, added))
-        signs = all(self.proof.nonnegative(c, where) for c in (factor, ONE - factor))
-        need(signs and self.proof.never_zero((ONE - factor).top, where), "a factor that may be 1")
+        self.proof.ask(where, "a factor that may be negative", factor)
+        self.proof.ask(where, "a factor that may be 1, or above", ONE - factor, strict=True)
         names = self.letters_given(arguments, 3)
         power, distance = self.proof.name(names[2]), self.proof.name(names[1])
         kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
@@ -3935,8 +3932,7 @@ class RulesOfSteps(BoundRules):
         s = self.steady(number(2) / (ONE - factor) - t - k, (first, "k"))
         b = self.steady(added * (s + t + k) ** 2, (first, "k"))
         c = self.steady(more * (s + t + K - ONE) ** 2, (first, "k"))
-        for each in (b, c):
-            self.proof.nonnegative(each, step["where"])
+        self.proof.ask(step["where"], "what is added may be negative", b, c)
         size = self.proof.put(step["parameters"]["local_lr"], {first: t - k})
         names = self.letters_given(arguments, 2)
         sizes = {"local_lr": self.steady(size, ("k",)), "step_index": t}
@@ -3961,7 +3957,7 @@ class RulesOfSteps(BoundRules):
         index = premise["parameters"].get("step_index", ZERO)
         factor = self.steady(factor, ("k", *(n for n in self.proof.names if self.proof.depends(index, n))))
         need(self.proof.within(premise["where"], theorem["where"]), "on a smaller region than the bound's")
-        self.proof.nonnegative(factor, premise["where"])
+        self.proof.ask(premise["where"], "a factor that may be negative", factor)
         kept = {"conditions": self.conditions(premise["where"]), "functional": "final_gap"}
         both = [*premise["assumptions"], *theorem["assumptions"]]
         return premise | kept | {"bound": self.summed(self.scalars(premise["bound"], factor)), "assumptions": both}
@@ -3991,12 +3987,6 @@ class RulesOfChoices(BoundRules):
         need(bool(name) and not any(self.proof.depends(c, name) for c in others), f"{parameter}: no letter of its own")
         return name
 
-    def all_at_least_0(self, region: int, scalars: list, why: str) -> None:
-        """Raise unless all scalars are defined and >= 0 on a region."""
-        for scalar in scalars:
-            need(self.proof.never_zero(scalar.bottom, region), f"{why}: it divides by what may be 0")
-            need(self.proof.nonnegative(scalar, region), why)
-
     def put_error(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude the right side with a bound on the weights' mean error in its place, for runs of as many rounds."""
         (number_of,) = listed("others", arguments["others"], 1)
@@ -4019,7 +4009,7 @@ class RulesOfChoices(BoundRules):
             need(set(parts) <= {0, 1}, "allowed is what is linear in the error")
             total += [parts[0]] if 0 in parts else []
             if 1 in parts:
-                self.all_at_least_0(premise["known"], [parts[1]], "a right side that may fall with the error")
+                self.asked(premise["known"], "a right side that may fall with the error", parts[1])
                 total += self.scalars(error["bound"], parts[1])
         given = {n: v for n, v in premise["parameters"].items() if n != "weight_error"}
         kept = [c for c in own.values() if c[0] != letter]
@@ -4043,7 +4033,7 @@ class RulesOfChoices(BoundRules):
         need(self.conditions(where) == [c for c in own if c[0] != x], "another region than without the step")
         pairs = [tuple(map(read, listed("an entry", e, 2))) for e in listed("entries", arguments["entries"], most=10)]
         need(bool(pairs), "allowed is one entry at least")
-        self.all_at_least_0(where, [part for entry in pairs for part in entry], "an entry that may be negative")
+        self.asked(where, "an entry that may be negative", *(part for entry in pairs for part in entry))
         ((kind, cap),) = [(c[1], c[2]) for c in own if c[0] == x]
         need(kind in ("positive", "capped"), f"{x}: allowed is a step > 0, or one with a cap")
         of_x = [g for g in premise["given"] if self.proof.depends(g, x)]
@@ -4051,7 +4041,7 @@ class RulesOfChoices(BoundRules):
             parts = self.by_power(asked, x)
             p, m = parts.get(0, ZERO), -parts.get(1, ZERO)
             need(set(parts) <= {0, 1}, "what is asked of the step is not linear in it")
-            self.all_at_least_0(where, [p, m], "a cap that may be negative")
+            self.asked(where, "a cap that may be negative", p, m)
             caps = [p**2 * S - m**2 * A for A, S in pairs if self.proof.never_zero(S.top, where)]
             need(any(self.proof._nonnegative(c, where) for c in caps), "a cap that the choice may exceed")
         by_x: dict = {}
@@ -4065,11 +4055,11 @@ class RulesOfChoices(BoundRules):
         A, S = pairs[0]
         share, inverses = read(arguments["share"]), [*map(read, listed("inverses", arguments["inverses"], most=10))]
         stated_where = self.region_without(premise["known"], x)
-        self.all_at_least_0(stated_where, [a, c, d, share, share * S - c], "a summand that may be negative")
+        self.asked(stated_where, "a summand that may be negative", a, c, d, share, share * S - c)
         total, root, definitions = list(by_x.get(0, [])), word("root", arguments["root"]), premise["definitions"]
         ratio = read(arguments["ratio"])
         need(ratio * A == a, "ratio: allowed is a/A_1")
-        self.all_at_least_0(stated_where, [ratio], "a summand that may be negative")
+        self.asked(stated_where, "a summand that may be negative", ratio)
         lead = share + ratio
         if d.top:
             need(self.proof.never_zero(S.top, where), "an entry that may bound no step")
@@ -4077,7 +4067,7 @@ class RulesOfChoices(BoundRules):
         if a.top:
             need(len(inverses) == len(pairs) - 1, "allowed is one inverse for each further entry")
             for r, (above, below) in zip(inverses, pairs[1:], strict=True):
-                self.all_at_least_0(where, [r, r**2 * above - below], "an inverse that may be too small")
+                self.asked(where, "an inverse that may be too small", r, r**2 * above - below)
                 total.append(a * r)
         if lead.top:
             need(root in self.proof.number and root not in {*definitions, *(c[0] for c in own)}, "no new letter")
@@ -4117,13 +4107,13 @@ class RulesOfChoices(BoundRules):
                     need(times + power <= 1, "allowed is exp(-A x) D + b x + d")
                     data += [factor] if power else []
                     if times:
-                        self.all_at_least_0(known, [factor], "a summand that may be negative")
+                        self.asked(known, "a summand that may be negative", factor)
                     if not power:
                         total.append(factor * self.proof.name(logarithm) / A if times else factor)
         D = functools.reduce(operator.add, data, ZERO)
         need(quotient * of == D and bool(of.top), "quotient: allowed is D/Y")
         need(not any(self.proof.depends(each, x) for each in (of, cap, quotient)), "the step in what it is chosen by")
-        self.all_at_least_0(known, [A, D, cap, quotient], "a summand that may be negative")
+        self.asked(known, "a summand that may be negative", A, D, cap, quotient)
         need(self.proof.never_zero(A.top, known), "a rate that may be 0")
         taken = {*premise["definitions"], *(c[0] for c in self.conditions(premise["where"]))} - {falling[0]}
         need(len({logarithm, decay} - taken) == 2 and {logarithm, decay} <= {*self.proof.names}, "letters in use")
@@ -4260,11 +4250,12 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         self.closed(stated, where)
         return stated
 
-    def all_nonnegative(self, rest: dict, region: int) -> bool:
-        """Whether a right side is >= 0 on a region: each part where all data are >= 0 there, else the sum."""
-        if set(self.data) <= self.nonnegative_letters(region):
-            return all(self.proof.nonnegative(part, region) for part in rest.values())
-        return self.proof.nonnegative(functools.reduce(operator.add, self.scalars(rest), ZERO), region)
+    def ask_all(self, region: int, why: str, scalars: Iterable) -> None:
+        """Ask that a right side is >= 0 on a region: each part where all data are >= 0 there, else the sum."""
+        parts = self.summed(scalars)
+        apart = set(self.data) <= self.nonnegative_letters(region)
+        every = parts.values() if apart else [functools.reduce(operator.add, self.scalars(parts), ZERO)]
+        self.proof.ask(region, why, *every)
 
     def region_with_facts(self, where: int, definitions: dict) -> int:
         """Return the region with what is known of defined letters: 0 <= P^R <= 1 if 0 <= P <= 1, 0 < exp(-X) <= 1 if X
@@ -4275,9 +4266,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             if sort == "gain":
                 facts.append((name, "nonnegative", None))
                 continue
-            need(self.proof.nonnegative(of - ONE if sort == "log" else of, where), f"{name}: of what may be too small")
+            self.proof.ask(where, f"{name}: of what may be too small", of - ONE if sort == "log" else of)
             if sort in ("power", "steps", "tail", "decay"):
-                need(self.proof.nonnegative(ONE - of, where), f"{name}: a {sort} of what may be above 1")
+                self.proof.ask(where, f"{name}: a {sort} of what may be above 1", ONE - of)
             if sort == "log" and not of.letters:
                 numbers.append((name, "at_least", ONE - ONE / of))  # log n >= 1 - 1/n
                 continue
@@ -4349,8 +4340,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             ("one",): added,
         }
         need(form == {e: c for e, c in shape.items() if c.top}, "no P |x - x*|^2 + B - E|x+ - x*|^2 >= 0")
-        signs = all(self.proof.nonnegative(c, where) for c in (factor, ONE - factor, added))
-        need(signs and self.proof.never_zero((ONE - factor).top, where), "a factor that may be 1")
+        self.proof.ask(where, "what is added, or a factor, may be negative", added, factor)
+        self.proof.ask(where, "a factor that may be 1, or above", ONE - factor, strict=True)
         return factor, added
 
     def telescope(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
@@ -4371,10 +4362,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         need(kinds == (("kind", "arbitrary"), ("kind", "server")) and fall == other, "of other kinds, or another fall")
         need(self.proof.within(clients["where"], server["where"]), "on another region")
         q, one, two = self.proof.scalar(arguments["probability"]), server["parameters"], clients["parameters"]
-        need(
-            self.proof.nonnegative(q, clients["where"]) and self.proof.nonnegative(ONE - q, clients["where"]),
-            "no share",
-        )
+        self.proof.ask(clients["where"], "no share", q, ONE - q)
         need("server_lr" in one and "size" in two, "of other rounds")
         of = together(one, two)
         of = together(of, {"arbitrary_cohort": of.pop("size"), "client_round_probability": q})
@@ -4457,10 +4445,10 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             pairs.append((factor, root**2))
         for factor, taken in pairs:
             need(self.proof.never_zero(factor.bottom, known), "a multiplier that divides by what may be 0")
-            need(self.all_nonnegative(self.summed([factor]), known), "a multiplier that may be negative")
+            self.ask_all(known, "a multiplier that may be negative", [factor])
             less += self.scalars(self.summed([factor]), taken)
-        rest = self.summed([*self.scalars(stated["bound"]), *(-each for each in less)])
-        need(self.all_nonnegative(rest, known), "a right side that may be smaller")
+        rest = [*self.scalars(stated["bound"]), *(-each for each in less)]
+        self.ask_all(known, "a right side that may be smaller", rest)
         spoken = [*self.scalars(stated["bound"]), *premise["parameters"].values()]
         occurs = {i for c in spoken for i in c.letters}
         kept = {n: d for n, d in premise["definitions"].items() if self.proof.number[n] in occurs}
@@ -4482,14 +4470,14 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             ("power", "exponential"): rounds * (ONE - old[1]) - new[1],
             ("exponential", "exponential"): old[1] - new[1],
         }.get((old[0], new[0]))
-        need(
-            gain is not None and self.proof.nonnegative(gain, premise["where"]), f"{name} may be smaller than {letter}"
-        )
+        if gain is None:
+            raise Wrong(f"{name} is of no sort that is known to be larger than {letter}")
+        self.proof.ask(premise["where"], f"{name} may be smaller than {letter}", gain)
         total = []
         for scalar in self.scalars(premise["bound"]):
             for power, part in self.by_power(scalar, letter).items():
-                signs = power == 0 or self.all_nonnegative(self.summed([part]), premise["known"])
-                need(signs, "a factor that may be negative")
+                if power:
+                    self.ask_all(premise["known"], "a factor that may be negative", [part])
                 total.append(part * self.proof.name(name) ** power)
         kept = {n: d for n, d in premise["definitions"].items() if n != letter}
         return self.same(premise, bound=self.summed(total), definitions=kept | {name: new})
@@ -4523,19 +4511,17 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         factors = [ONE, *map(self.proof.scalar, more)]
         more = listed("rests", arguments["rests"], most=20) if "rests" in arguments else []
         rests = [*map(self.proof.scalar, more)]
-        for factor in factors + rests:
-            need(self.proof.never_zero(factor.bottom, where), "a factor that divides by what may be 0")
-            need(self.proof.nonnegative(factor, where), "a factor that may be negative")
+        self.asked(where, "a factor that may be negative", *factors, *rests)
         for condition in self.conditions(premise["where"]):
             for scalar, strict in self.proof.conditions(*condition):
                 changed, why = self.proof.put(scalar, values), f"the condition on {condition[0]} is not met"
                 pairs = ((f * c, rest) for c in stated["given"] for f in factors for rest in (ZERO, *rests))
-                multiple = any(changed == c + rest for c, rest in pairs)
-                need(multiple or self.proof.nonnegative(changed, where), why)
+                if not any(changed == c + rest for c, rest in pairs):
+                    self.proof.ask(where, why, changed)
                 need(not strict or self.proof.never_zero(changed.top, where), why)
         for each in (self.proof.put(c, values) for c in premise["given"]):
-            kept = any(each == c or self.proof._nonnegative(each - c, where) for c in stated["given"])
-            need(kept or self.proof.nonnegative(each, where), "a condition given no more")
+            if not any(each == c or self.proof._nonnegative(each - c, where) for c in stated["given"]):
+                self.proof.ask(where, "a condition given no more", each)
         put = {n: (sort, self.proof.put(of, values)) for n, (sort, of) in premise["definitions"].items()}
         return self.same(
             premise,
