@@ -180,7 +180,7 @@ def seen(data: dict) -> dict:
 
 # work and memory are counted before anything is multiplied out
 
-LEFT = {"work": 0, "size": 0}
+LEFT = {part: LARGEST[part] for part in ("work", "size")}
 
 
 def spend(work: int) -> None:
@@ -2803,9 +2803,14 @@ BOUND_FIELDS = "rule arguments functional kind where given definitions assumptio
 CLAIM_FIELDS = "id edition source algorithm functional terms choices hypotheses assumptions readings"
 
 
+def product(u: tuple, v: tuple) -> tuple:
+    """Return the entry <u, v> of two terms."""
+    return ("product", "", *sorted((u, v)))
+
+
 def inner(a: tuple, b: tuple) -> tuple:
     """Return the entry <a, b> of two vectors of the algorithm."""
-    return ("product", "", *sorted((("", a), ("", b))))
+    return product(("", a), ("", b))
 
 
 # bounds on runs, and on one round, whose rounds add the clients' updates with weights
@@ -2814,22 +2819,30 @@ WEIGHTED_PARAMETERS = {"local_lr", "weighted_lr", "clients"}
 OF_PLAIN_MEAN = {"bounded_dissimilarity", "bounded_dissimilarity_at_optimum", "bounded_gradient", "equal_weights"}
 """Assumptions on F that are made of the plain mean of the clients' functions only."""
 SLOPE = ("M", ("g_start", True, ()))
-SQUARED_SLOPE = ("product", "", SLOPE, SLOPE)
+SQUARED_SLOPE = product(SLOPE, SLOPE)
 
 
-def squared(*terms: tuple) -> dict:
-    """Return the form |u - v|^2 of two terms."""
-    u, v = terms
-    return {("product", "", u, u): ONE, ("product", "", *sorted((u, v))): number(-2), ("product", "", v, v): ONE}
+def squared(u: tuple, v: tuple, a: Scalar = ONE, b: Scalar = MINUS) -> dict:
+    """Return the form |a u + b v|^2 of two terms."""
+    return {product(u, u): a * a, product(u, v): number(2) * a * b, product(v, v): b * b}
+
+
+def sum_of_forms(*parts: tuple[dict, Scalar]) -> dict:
+    """Return a sum of forms times scalars."""
+    made: dict = {}
+    for form, factor in parts:
+        for entry, c in form.items():
+            made[entry] = made.get(entry, ZERO) + c * factor
+    return {entry: c for entry, c in made.items() if c.top}
 
 
 AT_START, AT_OPTIMUM = ("", START_POINT), ("", OPTIMUM)
 ROUND_QUANTITIES = {
     "initial_distance": squared(AT_START, AT_OPTIMUM), "gradient_norm": {SQUARED_SLOPE: ONE},
     "objective_decrease": {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS},
-    "arbitrary_pseudogradient": {("product", "", ("KS", ALONG), ("KS", ALONG)): ONE},
-    "full_pseudogradient": {("product", "", ("KM", ALONG), ("KM", ALONG)): ONE},
-    "cohort_pseudogradient": {("product", "", ("KS", ALONG), ("KS", ALONG)): ONE},
+    "arbitrary_pseudogradient": {product(("KS", ALONG), ("KS", ALONG)): ONE},
+    "full_pseudogradient": {product(("KM", ALONG), ("KM", ALONG)): ONE},
+    "cohort_pseudogradient": {product(("KS", ALONG), ("KS", ALONG)): ONE},
 }  # fmt: skip
 """Forms of quantities of a round: of their squares, but for ``AS_THEY_ARE``."""
 SUMS_OF_GRADIENTS = {"uniform": ("full_pseudogradient", "cohort_pseudogradient")}
@@ -2841,12 +2854,11 @@ ROUND_FUNCTIONALS = {
     "squared_gradient": ({SQUARED_SLOPE: ONE}, ("objective_decrease", "gradient_norm")),
     "local_gradient_error": (squared(("", ALONG), SLOPE), ("gradient_norm",)),
     "negated_full_progress": (
-        {("product", "", *sorted((("KM", ALONG), AT_START))): MINUS,
-         ("product", "", *sorted((("KM", ALONG), AT_OPTIMUM))): ONE}, ("initial_distance",),
+        {product(("KM", ALONG), AT_START): MINUS, product(("KM", ALONG), AT_OPTIMUM): ONE}, ("initial_distance",),
     ),
     "negated_arbitrary_progress": (
-        {("product", "", *sorted((("KS", ALONG), AT_START))): number(-2),
-         ("product", "", *sorted((("KS", ALONG), AT_OPTIMUM))): number(2)}, ("initial_distance",),
+        {product(("KS", ALONG), AT_START): number(-2), product(("KS", ALONG), AT_OPTIMUM): number(2)},
+        ("initial_distance",),
     ),
     "weighted_divergence": (squared(("", ("g_start", True, ())), SLOPE), ("gradient_norm",)),
     "local_drift": (squared(("", ITERATE), AT_START), ("gradient_norm",)),
@@ -2865,10 +2877,7 @@ def linearized(to: int, of: int) -> dict:
     """Return F_i at one point, less that at another one and what the slope at the first point of all says of the
     way."""
     made = {("value", "", POINT[to][1]): ONE, ("value", "", POINT[of][1]): MINUS}
-    return made | {
-        ("product", "", *sorted((SLOPE_AT_POINT, POINT[to]))): MINUS,
-        ("product", "", *sorted((SLOPE_AT_POINT, POINT[of]))): ONE,
-    }
+    return made | {product(SLOPE_AT_POINT, POINT[to]): MINUS, product(SLOPE_AT_POINT, POINT[of]): ONE}
 
 
 POINT_FUNCTIONALS = {
@@ -2939,23 +2948,35 @@ class BoundRules:
         scalars += [c for _, c in theorem["assumptions"] if c is not None]
         return {self.proof.names[i] for c in scalars for i in c.letters}
 
-    def every_round(self, theorem: dict) -> tuple[dict, int, Scalar]:
-        """Return form, region and constant of a theorem that holds in every round."""
-        need(
-            theorem["context"] in ("start", "kind"),
-            f"allowed is what holds given a round's start, not {theorem['context']}",
-        )
-        return theorem["form"], theorem["where"], theorem["form"].get(("one",), ZERO)
+    def every_round(self, theorem: dict) -> None:
+        """Raise unless a theorem holds in every round."""
+        given = theorem["context"]
+        need(given in ("start", "kind"), f"allowed is what holds given a round's start, not {given}")
 
     def falls(self, theorem: dict) -> tuple[Scalar, Scalar]:
         """Return (c, B) of F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0, c > 0 and B >= 0."""
-        form, where, added = self.every_round(theorem)
-        fall = -form.get(SQUARED_SLOPE, ZERO)
+        self.every_round(theorem)
+        form, where = theorem["form"], theorem["where"]
+        fall, added = -form.get(SQUARED_SLOPE, ZERO), form.get(("one",), ZERO)
         shape = {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS, SQUARED_SLOPE: -fall, ("one",): added}
-        need(form == {e: c for e, c in shape.items() if c.top}, "no F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
+        need(form == sum_of_forms((shape, ONE)), "no F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
         self.proof.ask(where, "what is added may be negative", added)
         self.proof.ask(where, "a fall that may be 0, or negative", fall, strict=True)
         return fall, added
+
+    def nears(self, theorem: dict, now: tuple, then: tuple) -> tuple[Scalar, Scalar]:
+        """Return (P, B) of P |now - x*|^2 + B - |then - x*|^2 >= 0, B >= 0."""
+        form = theorem["form"]
+        factor, added = form.get(product(now, now), ZERO), form.get(("one",), ZERO)
+        parts = (squared(now, AT_OPTIMUM), factor), (squared(then, AT_OPTIMUM), MINUS), ({("one",): added}, ONE)
+        need(form == sum_of_forms(*parts), "no P |now - x*|^2 + B - E|then - x*|^2 >= 0")
+        self.proof.ask(theorem["where"], "what is added may be negative", added)
+        return factor, added
+
+    def below_1(self, where: int, factor: Scalar) -> None:
+        """Ask that a factor is in [0, 1)."""
+        self.proof.ask(where, "a factor that may be negative", factor)
+        self.proof.ask(where, "a factor that may be 1, or above", ONE - factor, strict=True)
 
     def by_power(self, scalar: Scalar, letter: str) -> dict:
         """Return the factors of a letter's powers in a scalar that does not divide by it."""
@@ -3160,17 +3181,14 @@ class RulesOfWeights(BoundRules):
 
     def split(self, theorem: dict, form: dict, parts: dict) -> dict:
         """Return the factors of some forms, and that of 1 by the name "", in a theorem's form plus another one."""
-        rest, found = dict(theorem["form"]), {}
-        for entry, c in form.items():
-            rest[entry] = rest.get(entry, ZERO) + c
+        rest, found = sum_of_forms((theorem["form"], ONE), (form, ONE)), {}
         for name, part in parts.items():
             others = {entry for other, each in parts.items() if other != name for entry in each}
             (own, *_) = [entry for entry in part if entry not in others]
             found[name] = rest.get(own, ZERO) / part[own]
-            for entry, c in part.items():
-                rest[entry] = rest.get(entry, ZERO) - c * found[name]
+            rest = sum_of_forms((rest, ONE), (part, -found[name]))
         found[""] = rest.pop(("one",), ZERO)
-        need(not any(c.top for c in rest.values()), f"no sum of {', '.join(parts)} and 1, less the functional's form")
+        need(not rest, f"no sum of {', '.join(parts)} and 1, less the functional's form")
         return found
 
 
@@ -3282,15 +3300,13 @@ class BoundsOnAnswers(BoundRules):
         """
         form, of = theorem["form"], theorem["parameters"]
         need(not {"proxy", "second_moment"} & {*of}, "a theorem on second moments")
-        slope, mean, eta = ("M", ("g_start", True, ())), ("", MEAN_ANSWER), of["local_lr"]
-        squared, cross = ("product", "", slope, slope), ("product", "", *sorted((slope, mean)))
-        length, added = form.get(inner(MEAN_ANSWER, MEAN_ANSWER), ZERO), form.get(("one",), ZERO)
-        shape = {squared: form.get(squared, ZERO), cross: eta, inner(MEAN_ANSWER, MEAN_ANSWER): length,
-                 ("one",): added}  # fmt: skip
-        need(form == {e: c for e, c in shape.items() if c.top}, "another form than that of an inner product")
+        mean, eta = ("", MEAN_ANSWER), of["local_lr"]
+        slope, length, added = (form.get(e, ZERO) for e in (SQUARED_SLOPE, product(mean, mean), ("one",)))
+        shape = {SQUARED_SLOPE: slope, product(SLOPE, mean): eta, product(mean, mean): length, ("one",): added}
+        need(form == sum_of_forms((shape, ONE)), "another form than that of an inner product")
         letters = self.letters_given(arguments, 2)
         gradient, update = map(self.proof.name, letters)
-        own = form.get(squared, ZERO) + eta * self.proof.name("K")
+        own = slope + eta * self.proof.name("K")
         bound = [own * gradient**2, length / eta**2 * update, *self.scalars(self.summed([added]))]
         return self._of_round(theorem, arguments, "inner_product", ("gradient_norm", "squared_mean_update"), bound, of)
 
@@ -3302,10 +3318,10 @@ class BoundsOnAnswers(BoundRules):
         """
         form, of = theorem["form"], theorem["parameters"]
         need("proxy" in of and "second_moment" not in of, "a theorem that is not given who is there")
-        both, own, added = inner(MEAN_ANSWER, SPREAD), inner(MEAN_ANSWER, MEAN_ANSWER), form.get(("one",), ZERO)
-        length = form.get(own, ZERO)
-        shape = {own: length, both: number(-2), inner(SPREAD, SPREAD): MINUS, ("one",): added}
-        need(form == {e: c for e, c in shape.items() if c.top}, "another form than that of a square")
+        length, added = (form.get(e, ZERO) for e in (inner(MEAN_ANSWER, MEAN_ANSWER), ("one",)))
+        whole_answer = squared(("", MEAN_ANSWER), ("", SPREAD), ONE, ONE)
+        rest = {inner(MEAN_ANSWER, MEAN_ANSWER): length + ONE, ("one",): added}
+        need(form == sum_of_forms((rest, ONE), (whole_answer, MINUS)), "another form than that of a square")
         averaged = self._averaged(theorem)
         every = [letter for letters in averaged.values() for letter in letters]
         need(not any(self.proof.depends(length, letter) for letter in every), "a factor that depends on the weights")
@@ -3492,11 +3508,6 @@ def names_in(tree: ast.expr) -> set:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def pair(u: tuple, v: tuple) -> tuple:
-    """Return the entry <u, v> of two numbers."""
-    return ("product", "", *sorted((("", u), ("", v))))
-
-
 class RulesOfIntervals(BoundRules):
     """Rules from theorems on intervals, for every probability p, every cutoff C, and all rounds t >= C or t < C; a =
     q^C, q = 1 - p."""
@@ -3538,18 +3549,14 @@ class RulesOfIntervals(BoundRules):
 
     def rest_of(self, of: dict, items: dict) -> Scalar:
         """Return what a theorem's form and these entries sum to, a number."""
-        rest = dict(of["theorem"]["form"])
-        for entry, c in items.items():
-            rest[entry] = rest.get(entry, ZERO) + c
+        rest = sum_of_forms((of["theorem"]["form"], ONE), (items, ONE))
         constant = rest.pop(("one",), ZERO)
-        need(not any(c.top for c in rest.values()), "allowed is a bound by a number")
+        need(not rest, "allowed is a bound by a number")
         return constant
 
     def of_error(self, of: dict) -> Scalar:
         """Return B of B - E(p omega - 1)^2 >= 0."""
-        p = self.proof.name(of["p"])
-        error = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p, pair(UNIT, UNIT): ONE}
-        return self.rest_of(of, error)
+        return self.rest_of(of, squared(("", WEIGHT), ("", UNIT), self.proof.name(of["p"])))
 
     def same_letters(self, *several: dict) -> None:
         """Raise unless theorems have the same letters p, C and q^C."""
@@ -3584,8 +3591,8 @@ class RulesOfIntervals(BoundRules):
         one, two = self.lengths(arguments["theorem"], every=False), self.lengths(other, every=False)
         self.same_letters(one, two)
         need(one["theorem"]["equality"] and two["theorem"]["equality"], "allowed are equalities")
-        mean = -self.rest_of(one, {pair(INTERVAL, UNIT): MINUS})
-        square = -self.rest_of(two, {pair(INTERVAL, INTERVAL): MINUS})
+        mean = -self.rest_of(one, {inner(INTERVAL, UNIT): MINUS})
+        square = -self.rest_of(two, {inner(INTERVAL, INTERVAL): MINUS})
         bound = mean if functional.endswith("mean") else square - mean**2
         p, C = self.proof.name(one["p"]), self.proof.name(one["C"])
         made = self.of_intervals(
@@ -3609,14 +3616,13 @@ class RulesOfIntervals(BoundRules):
             (of["p"], "interval", ONE),
         ]  # fmt: skip
         parameters = {"participation_probability": p, "cutoff": C, "history": history, "guaranteed_intervals": m}
-        error = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p, pair(UNIT, UNIT): ONE}
+        error = squared(("", WEIGHT), ("", UNIT), p)
         bound, letters = ZERO, self.fresh(arguments, len(others), of, *others)
         for mean in others:
             need(mean["theorem"]["equality"], "allowed is p E S - nu = 0")
-            nu = -self.rest_of(mean, {pair(INTERVAL, UNIT): -p})
-            factor = of["theorem"]["form"].get(pair(WEIGHT, WEIGHT), ZERO) / p**2 + ONE
-            around = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p * nu, pair(UNIT, UNIT): nu**2}
-            error = {entry: c - factor * around[entry] for entry, c in error.items()}
+            nu = -self.rest_of(mean, {inner(INTERVAL, UNIT): -p})
+            factor = of["theorem"]["form"].get(inner(WEIGHT, WEIGHT), ZERO) / p**2 + ONE
+            error = sum_of_forms((error, ONE), (squared(("", WEIGHT), ("", UNIT), p, -nu), -factor))
             bound = factor * p**2 * name(letters[0])
             parameters["weight_spread"] = name(letters[0])
             conditions = [(letters[0], "nonnegative", None), *conditions]
@@ -3636,11 +3642,8 @@ class RulesOfIntervals(BoundRules):
         moved = self.proof.put(self.of_error(of), {of["r"]: t - self.proof.name(of["m"]) * self.proof.name(of["C"])})
         need(moved == bound, "another bound before the cutoff than from then on")
         for ended in early[1:]:
-            shown = {
-                pair(WEIGHT_ENDED, WEIGHT_ENDED): p**2,
-                pair(WEIGHT_ENDED, UNIT_ENDED): number(-2) * p,
-                pair(UNIT_ENDED, UNIT_ENDED): ONE - bound,
-            }
+            error = squared(("", WEIGHT_ENDED), ("", UNIT_ENDED), p)
+            shown = sum_of_forms((error, ONE), ({inner(UNIT_ENDED, UNIT_ENDED): bound}, MINUS))
             need(ended["t"] == first["t"] and not self.rest_of(ended, shown).top, "another bound given an interval")
         moves = self.proof.put(bound, {first["t"]: ONE}) != self.proof.put(bound, {first["t"]: number(2)})
         need(moves or not any(each["first"] for each in early), "a theorem from t = 1 on, where t = 0 counts")
@@ -3720,7 +3723,7 @@ class RulesOfIntervals(BoundRules):
         of = self.lengths(arguments["theorem"])
         need(of["theorem"]["equality"], "allowed is p E S - nu = 0")
         letters = self.fresh(arguments, 2, of)
-        nu = -self.rest_of(of, {pair(INTERVAL, UNIT): -self.proof.name(of["p"])})
+        nu = -self.rest_of(of, {inner(INTERVAL, UNIT): -self.proof.name(of["p"])})
         absence, bias = map(self.proof.name, letters)
         conditions = [(of["C"], "count", None), *((n, "interval", ONE) for n in letters)]
         parameters = {"cutoff": self.proof.name(of["C"]), "absence": absence, "cutoff_bias": bias}
@@ -3858,15 +3861,7 @@ class RulesOfSteps(BoundRules):
     def apart(self, theorem: dict, now: tuple, then: tuple) -> tuple[Scalar, Scalar]:
         """Return (P, B) of P |now - x*|^2 + B - |then - x*|^2 >= 0 over the whole run, B >= 0."""
         need(theorem["context"] == "run" and not theorem["kind"], "allowed is what holds over the whole run")
-        optimum, form, made = ("", OPTIMUM), theorem["form"], {}  # type: ignore[var-annotated]
-        factor = form.get(("product", "", now, now), ZERO)
-        added = form.get(("one",), ZERO)
-        for item, c in (*((e, c * factor) for e, c in squared(now, optimum).items()),
-                        *((e, -c) for e, c in squared(then, optimum).items()), (("one",), added)):  # fmt: skip
-            made[item] = made.get(item, ZERO) + c
-        need(form == {e: c for e, c in made.items() if c.top}, "no P |now - x*|^2 + B - E|then - x*|^2 >= 0")
-        self.proof.ask(theorem["where"], "what is added may be negative", added)
-        return factor, added
+        return self.nears(theorem, now, then)
 
     def of_steps(self, arguments: Arguments) -> tuple[dict, dict, Scalar, Scalar, Scalar]:
         """Return the theorems on a step and on a round's end, and P, B and C; they are of one algorithm."""
@@ -3903,11 +3898,9 @@ class RulesOfSteps(BoundRules):
         """Conclude E|x_R - x*|^2 <= P^T |x_0 - x*|^2 + B (1 - P^T)/(1 - P), T = K R, where P in [0, 1) and B are the
         same in all steps, and an end adds nothing."""
         step, end, factor, added, more = self.of_steps(arguments)
-        where = step["where"]
         need(not more.top, "more at a round's end")
         factor, added = (self.steady(c, ("k",)) for c in (factor, added))
-        self.proof.ask(where, "a factor that may be negative", factor)
-        self.proof.ask(where, "a factor that may be 1, or above", ONE - factor, strict=True)
+        self.below_1(step["where"], factor)
         names = self.letters_given(arguments, 3)
         power, distance = self.proof.name(names[2]), self.proof.name(names[1])
         kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
@@ -3950,10 +3943,10 @@ class RulesOfSteps(BoundRules):
         need(theorem["context"] == "start" and not theorem["kind"], "allowed is what is given a round's start")
         need(premise["functional"] == "final_squared_distance", "allowed is a bound on the final distance")
         need(not theorem["parameters"], "a theorem on F that is of an algorithm")
-        factor = theorem["form"].get(("product", "", ("", START_POINT), ("", START_POINT)), ZERO)
-        shape = {e: c * factor for e, c in squared(("", START_POINT), ("", OPTIMUM)).items()}
-        shape |= {("value", "M", START_POINT): MINUS, ("value", "M", OPTIMUM): ONE}
-        need(theorem["form"] == {e: c for e, c in shape.items() if c.top}, "no a |x - x*|^2 - F(x) + F(x*) >= 0")
+        factor = theorem["form"].get(inner(START_POINT, START_POINT), ZERO)
+        gap = {("value", "M", START_POINT): ONE, ("value", "M", OPTIMUM): MINUS}
+        form = sum_of_forms((squared(AT_START, AT_OPTIMUM), factor), (gap, MINUS))
+        need(theorem["form"] == form, "no a |x - x*|^2 - F(x) + F(x*) >= 0")
         index = premise["parameters"].get("step_index", ZERO)
         factor = self.steady(factor, ("k", *(n for n in self.proof.names if self.proof.depends(index, n))))
         need(self.proof.within(premise["where"], theorem["where"]), "on a smaller region than the bound's")
@@ -4329,19 +4322,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
 
     def contracts(self, theorem: dict) -> tuple[Scalar, Scalar]:
         """Return (P, B) of P |x - x*|^2 + B - E|x+ - x*|^2 >= 0 with P in [0, 1) and B >= 0, in every round."""
-        form, where, added = self.every_round(theorem)
-        factor = form.get(inner(START_POINT, START_POINT), ZERO)
-        shape = {
-            inner(START_POINT, START_POINT): factor,
-            inner(START_POINT, OPTIMUM): factor * number(-2),
-            inner(OPTIMUM, OPTIMUM): factor - ONE,
-            inner(NEXT, NEXT): MINUS,
-            inner(NEXT, OPTIMUM): number(2),
-            ("one",): added,
-        }
-        need(form == {e: c for e, c in shape.items() if c.top}, "no P |x - x*|^2 + B - E|x+ - x*|^2 >= 0")
-        self.proof.ask(where, "what is added, or a factor, may be negative", added, factor)
-        self.proof.ask(where, "a factor that may be 1, or above", ONE - factor, strict=True)
+        self.every_round(theorem)
+        factor, added = self.nears(theorem, AT_START, ("", NEXT))
+        self.below_1(theorem["where"], factor)
         return factor, added
 
     def telescope(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
