@@ -41,6 +41,10 @@ BINDERS = ("", "K", "M", "S", "KM", "KS")
 CONTEXTS, KINDS = ("cohort", "kind", "start", "run"), ("", "uniform", "arbitrary", "server")
 COEFFICIENT, NUMBER = re.compile(r"-?[1-9][0-9]*(/[1-9][0-9]*)?"), re.compile(r"(0|-?[1-9][0-9]*)(/[1-9][0-9]*)?")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+EXPONENTS = {"cutoff": "tail", "rounds": "power", "local_steps * rounds": "steps"}
+"""Exponents of powers that letters stand for, and the sorts of these letters."""
+EXPONENT = re.compile(r"(-(?=[0-9]+$))?([0-9]+)( \* cutoff)?")
+"""Other exponents: a whole number, or a positive one times the cutoff."""
 EXPRESSION = re.compile(r"[A-Za-z0-9_+\-*/()., <>=]*")
 STAGES = {  # (name, of a client, has a step): (stage, lag)
     ("x", False, False): ("start", 0), ("x*", False, False): ("start", 0), ("x+", False, False): ("end", 0),
@@ -452,25 +456,9 @@ class Proof:
     """Saved proof, read and checked, with what its checks share: names and regions."""
 
     def __init__(self, data: object, work: int | None = None) -> None:
-        LEFT["work"] = LARGEST["work"] if work is None else work
-        let_go()
         claims = type(data) is dict and data.get("format") == OF_CLAIM
-        given = keys("a proof", data, "format names regions theorems" + " bounds letters claim roots digest" * claims)
-        form = (
-            f"format {str(given['format'])[:60]!r} is another version's; `fedtheory prove CLAIM --save FILE` writes one"
-        )
-        need(given["format"] in (OF_THEOREM, OF_CLAIM), form)
-        self.names = [word("a name", name) for name in listed("names", given["names"], most=40)]
-        fit(all(map(NAME.fullmatch, self.names)), "names: allowed are letters, digits and _")
-        fit(len(set(self.names)) == len(self.names), "names: twice the same")
-        self.width = len(self.names)
-        self.number = {name: i for i, name in enumerate(self.names)}
-        self.theorems: list[dict] = []
-        self.charts: dict = {}
-        self.inside: dict = {}
-        self.shown_signs: dict = {}
-        self.signs: list[tuple] = []
-        self.kept, self.remembered = 0, 0
+        fields = "format names regions theorems" + " bounds letters claim roots digest" * claims
+        given = self.begun(data, fields, (OF_THEOREM, OF_CLAIM), 40, work)
         try:
             self.regions = [self.region(r) for r in listed("regions", given["regions"], most=LARGEST["regions"])]
         except UNREADABLE as error:
@@ -488,6 +476,26 @@ class Proof:
                 need(self._nonnegative(scalar, region), why)
         if self.claim is not None:
             self.claim.read(given["letters"], given["claim"], given["digest"], given["roots"])
+
+    def begun(self, data: object, fields: str, formats: tuple, most: int, work: int | None) -> dict:
+        """Read the names of a file with these fields, and return its parts."""
+        LEFT["work"] = LARGEST["work"] if work is None else work
+        let_go()
+        given = keys("a proof", data, fields)
+        form = str(given["format"])[:60]
+        need(given["format"] in formats,
+             f"format {form!r} is another version's; `fedtheory prove CLAIM --save FILE` writes one")  # fmt: skip
+        self.names = [word("a name", name) for name in listed("names", given["names"], most=most)]
+        fit(all(map(NAME.fullmatch, self.names)), "names: allowed are letters, digits and _")
+        fit(len(set(self.names)) == len(self.names), "names: twice the same")
+        self.width, self.number = len(self.names), {name: i for i, name in enumerate(self.names)}
+        self.theorems: list[dict] = []
+        self.charts: dict = {}
+        self.inside: dict = {}
+        self.shown_signs: dict = {}
+        self.signs: list[tuple] = []
+        self.kept, self.remembered = 0, 0
+        return given
 
     def __len__(self) -> int:
         return len(self.theorems)
@@ -571,8 +579,7 @@ class Proof:
                 fit(scale.bit_length() <= 30 * LARGEST["digits"], "coefficients of too many denominators")
         spend(sum(map(len, parts)) * (1 + scale.bit_length() // 3000))
         made = [{key: c.numerator * (scale // c.denominator) for key, c in part.items()} for part in parts]
-        for part in made:
-            hold(part)
+        hold(*made)
         return Scalar(*made)
 
     def polynomial(self, data: object) -> dict:
@@ -947,6 +954,12 @@ def distinct(assumptions: list) -> list:
     return made
 
 
+def same_assumptions(one: dict, other: dict) -> bool:
+    """Whether two theorems have the same assumptions, in any order."""
+    both = one["assumptions"], other["assumptions"]
+    return all(any(a == b for b in those) for these, those in (both, both[::-1]) for a in these)
+
+
 def bare(names: str) -> tuple:
     """Return assumptions that have no constant."""
     return tuple((name, None) for name in names.split())
@@ -998,6 +1011,14 @@ class Rules:
     def number(self, c: Scalar) -> list:
         """Return the items of a constant."""
         return [(("one",), c)]
+
+    def above(self, bound: Scalar, vector: list) -> list:
+        """Return the items of bound - |vector|^2."""
+        return [*self.number(bound), *self.square(vector, MINUS)]
+
+    def way(self, vector: list, c: Scalar) -> list:
+        """Return x+ - x + c vector."""
+        return [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(vector, c)]
 
     def vector_under(self, vector: list, binder: str) -> list:
         """Return a linear combination under a binder: a mean over clients, or a sum over steps."""
@@ -1287,9 +1308,7 @@ class Rules:
         """Conclude <mean_S g_i - E mean_S g_i, w> = 0 for a family g_i and a vector w that are known at the start."""
         family, other, kind = atom_of(self.given["family"]), self.vector(self.given["other"]), self.line["kind"]
         need(stage(family)[0] == "start" and family[1] and kind in ("uniform", "arbitrary"), "of a family at the start")
-        need(
-            all(stage(t[1])[0] == "start" and "S" not in t[0] and not open_client(t) for t, _ in other), "with a later"
-        )
+        need(not any(open_client(t) for t, _ in self.known(other)), "of a client")
         need(not any(self.proof.depends(c, "k") for _, c in other), "of a step")
         mean = [(("S", family), ONE)]
         form = self.dot([*mean, *self.of(atom_of([f"E {kind} {family[0]}", False, []]), -1)], other)
@@ -1312,40 +1331,28 @@ class Rules:
 
     def mix(self) -> dict:
         """Conclude the expectation over the kind of round: uniform with the given probability, otherwise arbitrary."""
-        snapshot, arbitrary = self.premises
         q, p = self.two_kinds("uniform", "arbitrary")
-        one, other = snapshot["parameters"], arbitrary["parameters"]
+        one, other = (theorem["parameters"] for theorem in self.premises)
         need("size" in one and "size" in other, "no sizes of cohorts")
         several = ({n: v for n, v in of.items() if n != "size"} for of in (one, other))
         of_mixture = {"cohort": one["size"], "arbitrary_cohort": other["size"], "probability": q}
-        parameters = together(*several, of_mixture)
-        form = self.total((self.items(snapshot), q), (self.items(arbitrary), p))
-        return self.concluded(
-            form,
-            context="start",
-            parameters=parameters,
-            more=(("random_kinds", q),),
-            equality=snapshot["equality"] and arbitrary["equality"],
-        )
+        return self.mixed((q, p), ("random_kinds", q), together(*several, of_mixture))
+
+    def mixed(self, shares: tuple, law: tuple, parameters: dict) -> dict:
+        """Conclude the sum of the premises times the shares of their kinds of round, drawn by this law."""
+        form = self.total(*((self.items(t), c) for t, c in zip(self.premises, shares, strict=True)))
+        equality = all(theorem["equality"] for theorem in self.premises)
+        return self.concluded(form, context="start", parameters=parameters, more=(law,), equality=equality)
 
     def mix_server(self) -> dict:
         """Conclude the expectation over the kind of round: the clients' with the given probability, otherwise the
         server's."""
-        server, clients = self.premises
         q, p = self.two_kinds("server", "arbitrary")
-        one, other = server["parameters"], clients["parameters"]
+        one, other = (theorem["parameters"] for theorem in self.premises)
         need("server_lr" in one and "size" in other, "no step of the server, or no size of the cohort")
         parameters = together(one, other)
         of_mixture = {"arbitrary_cohort": parameters.pop("size"), "client_round_probability": q}
-        parameters = together(parameters, of_mixture)
-        form = self.total((self.items(server), p), (self.items(clients), q))
-        return self.concluded(
-            form,
-            context="start",
-            parameters=parameters,
-            more=(("random_client_rounds", q),),
-            equality=server["equality"] and clients["equality"],
-        )
+        return self.mixed((p, q), ("random_client_rounds", q), together(parameters, of_mixture))
 
     # axioms
 
@@ -1450,37 +1457,38 @@ class Rules:
         g = self.gradient(point)
         apart = [*g, *self.minus(self.vector_under(g, "M"))]
         name = "bounded_dissimilarity" + ("_at_optimum" if point == OPTIMUM else "")
-        items = [*self.number(squared), *self.square(apart, MINUS)]
+        items = self.above(squared, apart)
         return self.axiom(items, (name, squared), context="cohort" if stage(point)[0] == "path" else "start")
 
     def other(self) -> list:
         """Read the vector that an axiom is paired with."""
         return self.vector(self.given["other"])
 
+    def known(self, vector: list, *also: tuple) -> list:
+        """Return a vector; raise unless it is known at the start, or made of these too."""
+        known = all((stage(t[1])[0] == "start" or t[1] in also) and "S" not in t[0] for t, _ in vector)
+        need(known, "with what is known later")
+        return vector
+
     def optimal(self) -> dict:
         """Conclude <grad F(x*), w> = 0 for w known at the start."""
-        other = self.other()
-        need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "with what is known later")
-        return self.axiom(self.dot(self.vector_under(self.gradient(OPTIMUM), "M"), other), equality=True)
-
-    def step(self) -> Scalar:
-        """Return the local step size."""
-        return self.parameter("local_lr")
+        slope = self.vector_under(self.gradient(OPTIMUM), "M")
+        return self.axiom(self.dot(slope, self.known(self.other())), equality=True)
 
     def local_step(self) -> dict:
         """Conclude <x_{i,k+1} - x_{i,k} + eta (grad F_i(x_{i,k}) + N_{i,k}), w> = 0."""
         moved = [
             *self.of(shifted(ITERATE, 1, 0, 1)),
             *self.of(ITERATE, -1),
-            *self.scaled([*self.of(ALONG), *self.of(NOISE)], self.step()),
+            *self.scaled([*self.of(ALONG), *self.of(NOISE)], self.said["local_lr"]),
         ]
         return self.axiom(self.dot(moved, self.other()), context="cohort", equality=True)
 
     def round(self) -> dict:
         """Conclude <x+ - x + eta sum_k mean_S (grad F_i(x_{i,k}) + N_{i,k}), w> = 0."""
-        need(not self.proof.depends(self.step(), "k"), "steps of several sizes")
+        need(not self.proof.depends(self.said["local_lr"], "k"), "steps of several sizes")
         steps = self.vector_under(self.vector_under([*self.of(ALONG), *self.of(NOISE)], "S"), "K")
-        moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(steps, self.step())]
+        moved = self.way(steps, self.said["local_lr"])
         return self.axiom(self.dot(moved, self.other()), context="cohort", equality=True)
 
     def unbiased(self) -> dict:
@@ -1501,12 +1509,12 @@ class Rules:
     def variance(self) -> dict:
         """Conclude E|N_{i,k}|^2 <= sigma^2."""
         squared = self.argument("squared")
-        items = [*self.number(squared), *self.square(self.of(NOISE), MINUS)]
+        items = self.above(squared, self.of(NOISE))
         return self.axiom(items, ("bounded_noise", squared), ("cohort_before_noise", None), context="cohort")
 
     def uncorrelated(self) -> dict:
         """Conclude |mean_S N_{i,k}|^2 = mean_S |N_{i,k}|^2 / size."""
-        size = self.parameter("size")
+        size = self.said["size"]
         apart = self.under(self.square(self.of(NOISE)), "S")
         items = [
             *self.square(self.vector_under(self.of(NOISE), "S")),
@@ -1536,22 +1544,19 @@ class Rules:
 
     def server_round(self) -> dict:
         """Conclude <x+ - x + eta (grad F(x) + N), w> = 0 for a server's round with step size eta and noise N."""
-        step = self.parameter("server_lr")
         gradient = [*self.vector_under(self.gradient(START_POINT), "M"), *self.of(SERVER_NOISE)]
-        moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(gradient, step)]
+        moved = self.way(gradient, self.said["server_lr"])
         return self.server_axiom(self.dot(moved, self.closed()), equality=True)
 
     def server_unbiased(self) -> dict:
         """Conclude <N, w> = 0 for the server's noise N and w known at the start."""
-        other = self.closed()
-        need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "noise against what is known later")
+        other = self.known(self.closed())
         return self.server_axiom(self.dot(self.of(SERVER_NOISE), other), ("unbiased_server_noise", None), equality=True)
 
     def server_variance(self) -> dict:
         """Conclude E|N|^2 <= sigma^2 for the server's noise N."""
         squared = self.argument("squared")
-        items = [*self.number(squared), *self.square(self.of(SERVER_NOISE), MINUS)]
-        return self.server_axiom(items, ("bounded_server_noise", squared))
+        return self.server_axiom(self.above(squared, self.of(SERVER_NOISE)), ("bounded_server_noise", squared))
 
     def server_descent(self) -> dict:
         """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a server's round."""
@@ -1598,14 +1603,13 @@ class Rules:
     def weighted_noise(self) -> dict:
         """Conclude E|mean N_{i,k}|^2 <= bound."""
         bound, mean = self.argument("bound"), self.vector_under(self.of(NOISE), "M")
-        items = [*self.number(bound), *self.square(mean, MINUS)]
-        return self.mean_axiom(items, ("bounded_weighted_noise", bound), *bare("uncorrelated_noise unbiased_noise"))
+        named = bare("uncorrelated_noise unbiased_noise")
+        return self.mean_axiom(self.above(bound, mean), ("bounded_weighted_noise", bound), *named)
 
     def stochastic_gradient(self) -> dict:
         """Conclude E|grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2."""
         squared, whole = self.argument("squared"), [*self.of(ALONG), *self.of(NOISE)]
-        items = [*self.number(squared), *self.square(whole, MINUS)]
-        return self.mean_axiom(items, ("bounded_stochastic_gradients", squared))
+        return self.mean_axiom(self.above(squared, whole), ("bounded_stochastic_gradients", squared))
 
     def has_minimum(self) -> Scalar:
         """Return the argument mu, which must be > 0, so that each client's function has a minimizer."""
@@ -1657,16 +1661,12 @@ class Rules:
         own, pairs = {"local_lr", "weighted_lr", "clients"}, tuple(zip(also, also, strict=True))
         return self.stated(items, own, more, pairs, steady=True, context="start", equality=equality)
 
-    def parameter(self, name: str) -> Scalar:
-        """Return one of the line's parameters."""
-        return self.said[name]
-
     def weighted_round(self) -> dict:
         """Conclude <x+ - x + eta (sum_k mean grad F_i(x_{i,k}) + A + V + U), w> = 0. A is the weights' bias, V the
         part of participation and U the round's noise."""
         steps = self.vector_under(self.vector_under(self.of(ALONG), "M"), "K")
         steps = [*steps, *self.of(WEIGHT_BIAS), *self.of(PARTICIPATION), *self.of(ROUND_NOISE)]
-        moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(steps, self.parameter("weighted_lr"))]
+        moved = self.way(steps, self.said["weighted_lr"])
         return self.weighted_axiom(self.dot(moved, self.other()), equality=True)
 
     def weighted_descent(self) -> dict:
@@ -1684,21 +1684,20 @@ class Rules:
 
     def weighted_noise_of_a_round(self) -> dict:
         """Conclude <U, w> = 0 for the round's noise U and w known at the start."""
-        other = self.other()
-        need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "noise against what is known later")
+        other = self.known(self.other())
         named = bare("unbiased_noise independent_participation")
         return self.weighted_axiom(self.dot(self.of(ROUND_NOISE), other), *named, equality=True)
 
     def over_count(self, scalar: Scalar) -> Scalar:
         """Return a scalar divided by the number of clients."""
-        need(bool(self.parameter("clients").top), "no clients")
-        return scalar / self.parameter("clients")
+        need(bool(self.said["clients"].top), "no clients")
+        return scalar / self.said["clients"]
 
     def scaled_noise(self) -> dict:
         """Conclude E|U|^2 <= scale K sigma^2 / M for the round's noise U."""
         squared, scale = self.argument("squared"), self.argument("scale")
         bound = scale * self.proof.name("K") * squared
-        items = [*self.number(self.over_count(bound)), *self.square(self.of(ROUND_NOISE), MINUS)]
+        items = self.above(self.over_count(bound), self.of(ROUND_NOISE))
         named = bare("uncorrelated_noise unbiased_noise independent_participation")
         return self.weighted_axiom(items, ("bounded_noise", squared), *named, also=("scale",))
 
@@ -1727,14 +1726,12 @@ class Rules:
     def around_plain_mean(self) -> dict:
         """Conclude |grad F_i(x) - g|^2 <= sigma_G^2, g the mean of the clients' gradients with equal weights."""
         squared, apart = self.argument("squared"), [*self.gradient(START_POINT), *self.of(("g_centre", False, ()), -1)]
-        items = [*self.number(squared), *self.square(apart, MINUS)]
-        return self.weighted_axiom(items, ("bounded_dissimilarity_of_plain_mean", squared))
+        return self.weighted_axiom(self.above(squared, apart), ("bounded_dissimilarity_of_plain_mean", squared))
 
     def bounded_gradient(self) -> dict:
         """Conclude |grad F(x)|^2 <= G^2."""
         squared, mean = self.argument("squared"), self.vector_under(self.gradient(START_POINT), "M")
-        items = [*self.number(squared), *self.square(mean, MINUS)]
-        return self.weighted_axiom(items, ("bounded_gradient", squared))
+        return self.weighted_axiom(self.above(squared, mean), ("bounded_gradient", squared))
 
     def own_share(self) -> dict:
         """Conclude |v_i - mean v|^2 <= 4 (1 - w)^2 C, from |v_i - c|^2 <= C with a common centre c, if each client's
@@ -1769,10 +1766,7 @@ class Rules:
 
     def sent_known(self) -> list:
         """Read the vector that a mean is paired with: known at the start, or the mean answer B."""
-        other = self.other()
-        known = all((stage(t[1])[0] == "start" or t[1] == MEAN_ANSWER) and "S" not in t[0] for t, _ in other)
-        need(known, "a mean against what is known later")
-        return other
+        return self.known(self.other(), MEAN_ANSWER)
 
     def at_most(self, theorem: dict, summed: list, factor: Scalar) -> list:
         """Return factor C, from the premise C - |sum_k of these|^2 >= 0 for every client."""
@@ -1788,10 +1782,8 @@ class Rules:
     def answered_round(self) -> dict:
         """Conclude <x+ - x + c (B + Z), w> = 0. B is the mean answer, Z the spread of the answers around it, and c the
         step size."""
-        sent = self.scaled([*self.of(MEAN_ANSWER), *self.of(SPREAD)], self.parameter("selected_lr"))
-        return self.answer_axiom(
-            self.dot([*self.of(NEXT), *self.of(START_POINT, -1), *sent], self.other()), equality=True
-        )
+        moved = self.way([*self.of(MEAN_ANSWER), *self.of(SPREAD)], self.said["selected_lr"])
+        return self.answer_axiom(self.dot(moved, self.other()), equality=True)
 
     def answered_descent(self) -> dict:
         """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a round of clients that answer."""
@@ -1802,7 +1794,7 @@ class Rules:
         A."""
         other = self.sent_known()
         sums = self.vector_under(self.vector_under(self.of(ALONG), "M"), "K")
-        whole = [*sums, *self.scaled(self.of(MISMATCH), self.parameter("mismatch"))]
+        whole = [*sums, *self.scaled(self.of(MISMATCH), self.said["mismatch"])]
         items = self.dot([*self.of(MEAN_ANSWER), *self.minus(whole)], other)
         return self.answer_axiom(items, ("unbiased_noise", None), ("independent_answers", None), equality=True)
 
@@ -1813,8 +1805,7 @@ class Rules:
     def mismatch_of_answers(self) -> dict:
         """Conclude |A|^2 <= C for the mismatch's direction A, from |sum_k grad F_i(x_{i,k})|^2 <= C."""
         (theorem,) = self.premises
-        minus = self.square(self.of(MISMATCH), MINUS)
-        return self.answer_axiom([*self.at_most(theorem, [ALONG], ONE), *minus])
+        return self.answer_axiom([*self.at_most(theorem, [ALONG], ONE), *self.square(self.of(MISMATCH), MINUS)])
 
     def of_updates(self, name: str, argument: str, bounded: list) -> dict:
         """Conclude |bounded|^2 <= factor C from |sum_k (grad F_i(x_{i,k}) + N_{i,k})|^2 <= C; the factor is an
@@ -1839,16 +1830,13 @@ class Rules:
 
     def bounded_local_gradient(self) -> dict:
         """Conclude |grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2."""
-        squared, minus = self.argument("squared"), MINUS
-        items = [*self.number(squared), *self.square([*self.of(ALONG), *self.of(NOISE)], minus)]
-        return self.of_paths(items, ("bounded_local_gradients", squared))
+        squared, whole = self.argument("squared"), [*self.of(ALONG), *self.of(NOISE)]
+        return self.of_paths(self.above(squared, whole), ("bounded_local_gradients", squared))
 
     def path_of_bounded_steps(self) -> dict:
         """Conclude |x_{i,k} - x|^2 <= (k eta G)^2."""
-        squared, k, minus = self.argument("squared"), self.proof.name("k"), MINUS
-        reach = k * self.step()
-        most = reach * reach * squared
-        items = [*self.number(most), *self.square([*self.of(ITERATE), *self.of(START_POINT, -1)], minus)]
+        squared, reach = self.argument("squared"), self.proof.name("k") * self.said["local_lr"]
+        items = self.above(reach * reach * squared, [*self.of(ITERATE), *self.of(START_POINT, -1)])
         return self.of_paths(items, ("bounded_local_gradients", squared), to_the_end=True)
 
     # intervals between participations
@@ -1859,7 +1847,7 @@ class Rules:
         own = {"absence", "cutoff", "tail"}
         need(set(self.said) == {*own, *also}, "parameters of an axiom")
         need(self.letter("cutoff") != self.letter("tail"), "one letter for two")
-        q = self.parameter("absence")
+        q = self.said["absence"]
         self.proof.ask(self.region, "q is no probability", q, ONE - q)
         need(not any(self.proof.depends(q, self.letter(n)) for n in ("cutoff", "tail")), "q depends on the cutoff")
         law = () if self.line["rule"] == "unit" else bare("independent_participation")
@@ -1867,7 +1855,7 @@ class Rules:
 
     def letter(self, parameter: str) -> str:
         """Return the letter that a parameter is."""
-        scalar = self.parameter(parameter)
+        scalar = self.said[parameter]
         found = [n for n in self.proof.names if scalar == self.proof.name(n)]
         need(len(found) == 1, f"{parameter} is no letter")
         return found[0]
@@ -1884,7 +1872,7 @@ class Rules:
     def grows(self, counted: str, head: str, start: dict, first: Scalar, growth: Scalar) -> None:
         """Raise unless the argument ``value`` is what an induction over a count gives. It has to be ``first`` at the
         start and to grow by ``growth`` from one count to the next."""
-        value, q = self.argument("value"), self.parameter("absence")
+        value, q = self.argument("value"), self.said["absence"]
         need(not any(self.proof.depends(Scalar(value.bottom), n) for n in (counted, head)), "a division")
         need(self.proof.put(value, start) == first, "not what the law's induction gives, at first")
         later = {counted: self.proof.name(counted) + ONE, head: self.proof.name(head) * q}
@@ -1892,32 +1880,28 @@ class Rules:
 
     def moment_of_an_interval(self) -> dict:
         """Conclude the first or second moment of an interval I that is cut off at C, times (1 - q)^power."""
-        d, q = self.degree(1), self.parameter("absence")
-        C, scale = self.parameter("cutoff"), (ONE - q) ** d
+        d, q = self.degree(1), self.said["absence"]
+        C, scale = self.said["cutoff"], (ONE - q) ** d
         more = C + ONE
         rise = more**d - C**d
-        growth = scale * self.parameter("tail") * rise
+        growth = scale * self.said["tail"] * rise
         cutoff, tail = self.letter("cutoff"), self.letter("tail")
         self.grows(cutoff, tail, {cutoff: ONE, tail: q}, scale, growth)
         items = self.dot(self.of(INTERVAL), self.of(INTERVAL if d == 2 else UNIT), scale)
-        return self.interval_axiom([*items, *self.negative(self.argument("value"))], equality=True)
-
-    def negative(self, scalar: Scalar) -> list:
-        """Return the items of minus a constant."""
-        return self.number(-scalar)
+        return self.interval_axiom([*items, *self.number(-self.argument("value"))], equality=True)
 
     def before_cutoff(self) -> tuple[str, str]:
         """Return the letters of t and q^t; raise unless 0 <= t < C."""
-        t, names = self.parameter("history"), [self.letter(n) for n in ("cutoff", "tail", "history", "head")]
+        t, names = self.said["history"], [self.letter(n) for n in ("cutoff", "tail", "history", "head")]
         need(len(set(names)) == 4, "one letter for two")
-        need(not any(self.proof.depends(self.parameter("absence"), n) for n in names), "q depends on the history")
-        left = self.parameter("cutoff") - ONE - t
+        need(not any(self.proof.depends(self.said["absence"], n) for n in names), "q depends on the history")
+        left = self.said["cutoff"] - ONE - t
         self.proof.ask(self.region, "t < C, and no negative one, is not shown", t, left)
         return names[2], names[3]
 
     def early_moment_of_an_interval(self) -> dict:
         """Conclude a moment of power 0, 1 or 2 of an interval that ended by t < C, times (1 - q)^power."""
-        d, q = self.degree(0), self.parameter("absence")
+        d, q = self.degree(0), self.said["absence"]
         t, head = self.before_cutoff()
         p = ONE - q
         scale, more = p**d, self.proof.name(t) + ONE
@@ -1925,11 +1909,11 @@ class Rules:
         self.grows(t, head, {t: ZERO, head: ONE}, ZERO, growth)
         u, v = ((UNIT_ENDED, UNIT_ENDED), (INTERVAL_ENDED, UNIT_ENDED), (INTERVAL_ENDED, INTERVAL_ENDED))[d]
         items = self.dot(self.of(u), self.of(v), scale)
-        return self.interval_axiom([*items, *self.negative(self.argument("value"))], "history", "head", equality=True)
+        return self.interval_axiom([*items, *self.number(-self.argument("value"))], "history", "head", equality=True)
 
     def late(self, count: Scalar) -> None:
         """Raise unless t >= count C."""
-        least = count * self.parameter("cutoff")
+        least = count * self.said["cutoff"]
         self.proof.ask(self.region, "t >= m C is not shown", self.argument("history") - least)
 
     def mean_of_ended_intervals(self) -> dict:
@@ -1964,7 +1948,7 @@ class Rules:
         """Conclude a bound of E|c weight + d|^2 by that of an ended interval and q^t (c + d)^2, for t < C."""
         self.before_cutoff()
         c, d = self.argument("slope"), self.argument("shift")
-        absent = self.parameter("head") * (c + d) ** 2
+        absent = self.said["head"] * (c + d) ** 2
         items = [*self.affine(INTERVAL_ENDED, UNIT_ENDED), *self.number(absent), *self.affine(WEIGHT, UNIT, -1)]
         return self.interval_axiom(items, "history", "head")
 
@@ -2672,11 +2656,7 @@ def checked(proof: Proof, line: object) -> dict:
     fit(rules.given.keys() == rules.given.asked, f"{name}: arguments that the rule does not have")
     for part in ("form", "context", "kind", "equality", "path_to_the_end", "parameters"):
         need(stated[part] == found[part], f"{name}: the file's {part} is not what the rule concludes")
-    same = [
-        [any(a == b for b in other) for a in one]
-        for one, other in ((stated["assumptions"], found["assumptions"]), (found["assumptions"], stated["assumptions"]))
-    ]
-    need(all(map(all, same)), f"{name}: the file's assumptions are not what the rule concludes")
+    need(same_assumptions(stated, found), f"{name}: the file's assumptions are not what the rule concludes")
     for c in stated["form"].values():
         need(proof.never_zero(c.bottom, stated["where"]), "a coefficient divides by what may be 0")
     return stated
@@ -2684,43 +2664,30 @@ def checked(proof: Proof, line: object) -> dict:
 
 # claims on whole runs: bounds on a functional of a run, from a theorem on one round; and the claim's text
 
+
+def by_sort(**names: str) -> dict:
+    """Return the sort of each name, from the names of every sort."""
+    return {name: sort for sort, every in names.items() for name in every.split()}
+
+
 OF_THEOREM, OF_CLAIM = "fedtheory theorem 1", "fedtheory claim 1"
-QUANTITIES = {
-    **dict.fromkeys(("smoothness", "strong_convexity", "local_lr", "server_lr", "step_constant"), "positive"),
-    **dict.fromkeys(("global_lr", "weight_scale", "expected_weight_scale", "update_weight"), "positive"),
-    **dict.fromkeys(
-        ("weight_error", "peak_weight_error", "objective_error", "gradient_norm", "global_gradient_bound"),
-        "nonnegative",
-    ),
-    "least_objective_weight": "probability", "aggregation_weight": "nonnegative",
-    **dict.fromkeys(
-        ("participation_probability", "least_participation_probability", "absence", "cutoff_bias"), "probability"
-    ),
-    **dict.fromkeys(("cutoff", "history", "guaranteed_intervals"), "count"), "weight_spread": "nonnegative",
-    **dict.fromkeys(
-        ("gradient_noise", "dissimilarity", "server_noise", "initial_gap", "initial_distance"), "nonnegative"
-    ),
-    **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds", "snapshot_period"), "count"),
-    **dict.fromkeys(("snapshot_probability", "client_round_probability"), "probability"),
-    **dict.fromkeys(("step_index", "gradient_bound", "heterogeneity_gap", "weighted_noise"), "nonnegative"),
-    "step_shift": "positive", "displacement": "nonnegative", "perturbation": "nonnegative",
-    "objective_decrease": "real",
-    **dict.fromkeys(
-        ("least_full_pseudogradient", "peak_cohort_pseudogradient", "least_server_gradient"), "nonnegative"
-    ),
-    "young_parameter": "positive",
-    **dict.fromkeys(("arbitrary_pseudogradient", "full_pseudogradient", "cohort_pseudogradient"), "nonnegative"),
-    # of answers
-    **dict.fromkeys(("global_lr", "participation_estimate", "failure_probability", "hidden_constant"), "positive"),
-    **dict.fromkeys(
-        ("weight_mismatch", "mean_mismatch", "answer_mismatch", "selection_proxy", "answer_proxy", "rate_spread",
-         "local_gradient_bound", "gradient_norm", "squared_mean_update", "squared_state_update", "squared_mean_vector",
-         "mean_squared_vector", "largest_estimate_error", "estimate_error", "least_participation",
-         "least_group_participation", "mean_update_length", "group_participation", "relative_error"), "nonnegative"
-    ),
-    **dict.fromkeys(("groups", "group_clients"), "count"),
-    **dict.fromkeys(("group_weight", "response_probability"), "probability"), "vector_covariance": "real",
-}  # fmt: skip
+QUANTITIES = by_sort(
+    positive="""smoothness strong_convexity local_lr server_lr step_constant global_lr weight_scale
+        expected_weight_scale update_weight step_shift young_parameter participation_estimate failure_probability
+        hidden_constant""",
+    nonnegative="""weight_error peak_weight_error objective_error gradient_norm global_gradient_bound aggregation_weight
+        weight_spread gradient_noise dissimilarity server_noise initial_gap initial_distance step_index gradient_bound
+        heterogeneity_gap weighted_noise displacement perturbation least_full_pseudogradient peak_cohort_pseudogradient
+        least_server_gradient arbitrary_pseudogradient full_pseudogradient cohort_pseudogradient weight_mismatch
+        mean_mismatch answer_mismatch selection_proxy answer_proxy rate_spread local_gradient_bound squared_mean_update
+        squared_state_update squared_mean_vector mean_squared_vector largest_estimate_error estimate_error
+        least_participation least_group_participation mean_update_length group_participation relative_error""",
+    probability="""least_objective_weight participation_probability least_participation_probability absence cutoff_bias
+        snapshot_probability client_round_probability group_weight response_probability""",
+    count="""cutoff history guaranteed_intervals clients cohort arbitrary_cohort local_steps rounds snapshot_period
+        groups group_clients""",
+    real="objective_decrease vector_covariance",
+)
 """Quantities that a claim may speak of, and what is known of each: it is > 0, >= 0, a count >= 1, or in [0, 1]; of a
 real one nothing is."""
 ASSUMED = {
@@ -4193,11 +4160,21 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 self.proof.never_zero(y.bottom, known) and self.proof._nonnegative(y, known) for y in self.roots
             )
             need(signs, "a root that may be negative")
-            self.letters = {n: word("a letter", q) for n, q in keyed("letters", letters).items()}
-            self.claim = seen(keys("a claim", claim, CLAIM_FIELDS))
-            written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
-            need(hashlib.sha256(written.encode()).hexdigest() == digest, "its text is not that of its digest")
-            self.compare()
+            self.compare(self.words(letters, claim, digest))
+
+    def words(self, letters: object, claim: object, digest: object) -> dict:
+        """Read what letters stand for and what the claim says; return the parts of it that are tables."""
+        self.letters = {n: word("a letter", q) for n, q in keyed("letters", letters).items()}
+        self.claim = seen(keys("a claim", claim, CLAIM_FIELDS))
+        written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
+        need(hashlib.sha256(written.encode()).hexdigest() == digest, "its text is not that of its digest")
+        for part in ("id", "edition", "source", "algorithm", "functional"):
+            word(part, self.claim[part])
+        every = listed("assumptions", self.claim["assumptions"], most=100)
+        self.assumed = [word("an assumption", each) for each in every]
+        fit(set(self.letters) <= {*self.proof.names}, "letters: allowed are the names of the file")
+        fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
+        return {part: keyed(part, self.claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
 
     # bounds
 
@@ -4235,9 +4212,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         for part in ("functional", "kind", "given", "definitions", "parameters"):
             need(stated[part] == found[part], f"{rule}: the file's {part} is not what the rule concludes")
         need(self.equal(stated["bound"], found["bound"]), f"{rule}: the file's bound is not what the rule concludes")
-        both = stated["assumptions"], found["assumptions"]
-        same = all(any(a == b for b in other) for one, other in (both, both[::-1]) for a in one)
-        need(same, f"{rule}: the file's assumptions are not what the rule concludes")
+        need(same_assumptions(stated, found), f"{rule}: the file's assumptions are not what the rule concludes")
         stated["of_paths"] = found.get("of_paths", False)
         need(self.conditions(where) == found["conditions"], f"{rule}: the file's region is not what the rule concludes")
         self.closed(stated, where)
@@ -4518,19 +4493,13 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
 
     # the claim
 
-    def compare(self) -> None:
+    def compare(self, words_of: dict) -> None:
         """Raise unless the last bound is the claim: what it bounds, its right side, and nothing asked that the claim
         does not ask."""
-        last, claim, proof = self.bounds[-1], self.claim, self.proof
-        for part in ("id", "edition", "source", "algorithm", "functional"):
-            word(part, claim[part])
-        words_of = {part: keyed(part, claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
-        self.assumed = [word("an assumption", each) for each in listed("assumptions", claim["assumptions"], most=100)]
-        fit(set(self.letters) <= {*proof.names}, "letters: allowed are the names of the file")
+        last, claim = self.bounds[-1], self.claim
         inside = (q[len("log(1/") : -1] if q.startswith("log(1/") else q for q in self.letters.values() if q != WITHIN)
         parts = {part for q in inside for part in q.split(" - ", 1)}
         fit(parts <= QUANTITIES.keys(), f"letters: allowed are {', '.join(QUANTITIES)}")
-        fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
         self.letters = {n: q for n, q in self.letters.items() if n not in last["definitions"]}  # which stand for that
         need(self.letters.get("K", "local_steps") == "local_steps", "K stands for local_steps")
         need("k" not in self.letters, "the step k stands for no quantity")
@@ -4573,7 +4542,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             of = roots[0] if roots else "rounds"
             need(of not in self.chosen, f"two choices by roots of {of}")
             rounds, x = self.letter(of), self.letter(name) ** 2
-            rest = self.proof.put(square, {self.name_of(rounds): ONE})
+            rest = self.proof.put(square, {self.letter_of(rounds): ONE})
             need(
                 rest in (square * rounds, square / rounds),
                 f"{name}: chosen by what is no root of {of}, or of 1/{of}",
@@ -4588,10 +4557,6 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Whether a choice is made by a minimum, which ``check_choice`` compares."""
         calls = (node for node in ast.walk(self.tree(text)) if isinstance(node, ast.Call))
         return any(isinstance(call.func, ast.Name) and call.func.id == "Min" for call in calls)
-
-    def name_of(self, letter: Scalar) -> str:
-        """Return the name of a letter."""
-        return next(name for name in self.proof.names if self.proof.name(name) == letter)
 
     def letter(self, quantity: str) -> Scalar:
         """Return the letter that stands for a quantity, or what stands in its place."""
@@ -4648,16 +4613,14 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             case ast.UnaryOp(op=ast.USub(), operand=part):
                 a, r = self.surd(part)
                 return -a, r
-            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))) if type(power) is int:
-                return self.of_tree(left) ** whole("a power", power, 0, LARGEST["power"]), ONE
-            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="cutoff")):
-                return self.defined("tail", self.of_tree(left)), ONE
-            case ast.BinOp(
-                left=left,
-                op=ast.Pow(),
-                right=ast.BinOp(left=ast.Constant(value=int(power)), op=ast.Mult(), right=ast.Name(id="cutoff")),
-            ) if type(power) is int:
-                return self.defined("tail", self.of_tree(left)) ** whole("a power", power, 0, LARGEST["power"]), ONE
+            case ast.BinOp(left=left, op=ast.Pow(), right=right) if sort := EXPONENTS.get(ast.unparse(right)):
+                return self.defined(sort, self.of_tree(left)), ONE
+            case ast.BinOp(left=left, op=ast.Pow(), right=right) if found := EXPONENT.fullmatch(ast.unparse(right)):
+                minus, power, of_cutoff = found.groups()
+                base = self.defined("tail", self.of_tree(left)) if of_cutoff else self.of_tree(left)
+                need(not minus or bool(base.top), "a division by 0")
+                raised = base ** whole("a power", int(power), 0, LARGEST["power"])
+                return ONE / raised if minus else raised, ONE
             case ast.Call(func=ast.Name(id="log"), args=[part], keywords=[]):
                 if isinstance(part, ast.Call) and (inside := self.parts(part, "Max")) != [part]:
                     (other,) = (each for each in inside if ast.unparse(each) != "1")
@@ -4665,20 +4628,6 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                     return self.defined("gain", self.of_tree(other)), ONE
                 whole_text = f"log({ast.unparse(part).replace(' ', '')})"
                 return self.letter(whole_text) if whole_text in self.letters.values() else self.logarithm(part), ONE
-            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="rounds")):
-                return self.defined("power", self.of_tree(left)), ONE
-            case ast.BinOp(
-                left=left,
-                op=ast.Pow(),
-                right=ast.BinOp(left=ast.Name(id="local_steps"), op=ast.Mult(), right=ast.Name(id="rounds")),
-            ):
-                return self.defined("steps", self.of_tree(left)), ONE
-            case ast.BinOp(
-                left=left, op=ast.Pow(), right=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=power))
-            ):
-                base = self.of_tree(left)
-                need(bool(base.top), "a division by 0")
-                return ONE / base ** whole("a power", power, 0, LARGEST["power"]), ONE
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
                 b = self.of_tree(right)
                 return self.of_tree(left) + (b if isinstance(op, ast.Add) else -b), ONE
@@ -4703,14 +4652,17 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         need(bool(found), f"a {sort} that is not what is proved")
         return self.proof.name(found[0])
 
-    def slacks(self, text: object) -> list:
-        """Return scalars that are all >= 0 where a hypothesis holds, an inequality between quantities."""
+    def sides(self, text: object) -> tuple[ast.expr, ast.expr]:
+        """Return the lesser and the larger side of a hypothesis, an inequality between quantities."""
         tree = self.tree(word("a hypothesis", text))
         if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.LtE | ast.GtE)):
             raise Unfit(f"allowed is one inequality <= or >=, not {str(text)[:60]!r}")
-        small, large = tree.left, tree.comparators[0]
-        if isinstance(tree.ops[0], ast.GtE):
-            small, large = large, small
+        both = tree.left, tree.comparators[0]
+        return both if isinstance(tree.ops[0], ast.LtE) else both[::-1]
+
+    def slacks(self, text: object) -> list:
+        """Return scalars that are all >= 0 where a hypothesis holds, an inequality between quantities."""
+        small, large = self.sides(text)
         tops, bottoms = map(self.above, self.parts(large, "Min")), [*map(self.of_tree, self.parts(small, "Max"))]
         made = []
         for top in tops:
@@ -5069,20 +5021,12 @@ class SampleProof(Proof):
     """Saved proof about learning problems, read and checked: what its letters mean, and its theorems."""
 
     def __init__(self, data: object, work: int | None = None) -> None:
-        LEFT["work"] = LARGEST["work"] if work is None else work
-        let_go()
         claims = type(data) is dict and data.get("format") == OF_SAMPLE_CLAIM
         fields = "format names regions parameters numbers theorems" + " letters claim digest" * claims
-        given = keys("a proof", data, fields)
-        self.names = [word("a name", name) for name in listed("names", given["names"], most=60)]
-        fit(all(map(NAME.fullmatch, self.names)), "names: allowed are letters, digits and _")
-        fit(len(set(self.names)) == len(self.names), "names: twice the same")
+        given = self.begun(data, fields, (OF_SAMPLES, OF_SAMPLE_CLAIM), 60, work)
         fit(not {"k", "K"} & set(self.names), "names: k and K count steps, of which samples have none")
-        self.width, self.number = len(self.names), {name: i for i, name in enumerate(self.names)}
-        self.charts, self.regions, self.kept, self.claim = {}, [], 0, None
-        self.shown_signs, self.remembered = {}, 0
         self.meanings: dict[str, tuple] = {}
-        self.theorems, self.at = [], "what letters mean"
+        self.regions, self.claim, self.at = [], None, "what letters mean"
         with _named(self.at):
             (conditions,) = listed("regions", given["regions"], 1)
             self.stated = self.region(conditions)
@@ -5134,7 +5078,7 @@ class SampleProof(Proof):
         if kind in ("level", *BY_DIMENSION):
             share = self.under_power(parts[0])
             least = [share, ONE - share, *parts[1:]]
-            need(all(self.positive_there(c, region) for c in (share, *parts[1:])), "a level of 0, or of no samples")
+            need(all(self.never_zero(c.top, region) for c in (share, *parts[1:])), "a level of 0, or of no samples")
         need(all(self._nonnegative(c, region) for c in least), f"a {kind} of what may be below 0")
 
     def under_power(self, scalar: Scalar) -> Scalar:
@@ -5143,10 +5087,6 @@ class SampleProof(Proof):
             if meaning[0] == "power" and scalar == self.name(letter):
                 return meaning[1]
         return scalar
-
-    def positive_there(self, scalar: Scalar, region: int) -> bool:
-        """Whether a scalar's numerator is > 0 on a region on which it is >= 0."""
-        return self.never_zero(scalar.top, region)
 
     def known(self, later: set) -> int:
         """Return the number of the region in which all letters are as stated, and all numbers >= 0, without what uses
@@ -5690,19 +5630,15 @@ class SampleProof(Proof):
         }[kind].format(*shown)  # fmt: skip
 
 
-SORTS_OF_SAMPLES = {
-    **dict.fromkeys(("hidden_constant", "target_width", "source_width"), "positive"), "confidence": "share",
-    **dict.fromkeys(
-        ("class_size", "samples", "server_samples", "client_samples", "clients", "arbitrary_cohort",
-         "samples_per_client", "vc_dimension"), "count",
-    ),
-    **dict.fromkeys(("rare_mass", "error_level", "client_share", "noise_exponent"), "probability"),
-    **dict.fromkeys(
-        ("threshold_distance", "outside_support", "relatedness", "relatedness_exponent", "noise_constant"),
-        "nonnegative",
-    ),
-    "sample_complexity": "any",
-}  # fmt: skip
+SORTS_OF_SAMPLES = by_sort(
+    positive="hidden_constant target_width source_width",
+    share="confidence",
+    count="""class_size samples server_samples client_samples clients arbitrary_cohort samples_per_client
+        vc_dimension""",
+    probability="rare_mass error_level client_share noise_exponent",
+    nonnegative="threshold_distance outside_support relatedness relatedness_exponent noise_constant",
+    any="sample_complexity",
+)
 """Quantities of claims on samples: > 0, in (0, 1], a count >= 1, in [0, 1], >= 0, or any number."""
 LEVELS = {
     "complexity": ("class_size", 1, "samples"), "server_complexity": ("class_size", 1, "server_samples"),
@@ -5720,21 +5656,14 @@ class ClaimOfSamples(ClaimOfRuns):
     the claim does not ask."""
 
     def __init__(self, proof: SampleProof, given: dict) -> None:  # type: ignore[override]
-        self.problem, self.bounds = proof, []
+        self.proof = self.problem = proof
+        self.bounds = []
         with _named("claim"):
-            self.letters = {n: word("a letter", q) for n, q in keyed("letters", given["letters"]).items()}
-            self.claim = seen(keys("a claim", given["claim"], CLAIM_FIELDS))
-            written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
-            need(hashlib.sha256(written.encode()).hexdigest() == given["digest"], "its text is not that of its digest")
-            self.compare()
+            self.compare(self.words(given["letters"], given["claim"], given["digest"]))
 
-    def compare(self) -> None:
+    def compare(self, words_of: dict) -> None:
         """Raise unless the last theorem is the claim, or says more."""
         proof, claim, last = self.problem, self.claim, self.problem.theorems[-1]
-        for part in ("id", "edition", "source", "algorithm", "functional"):
-            word(part, claim[part])
-        words_of = {part: keyed(part, claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
-        self.assumed = [word("an assumption", each) for each in listed("assumptions", claim["assumptions"], most=100)]
         need(not words_of["choices"], "a claim on samples chooses nothing")
         need(set(words_of["readings"]) <= {*READ_IN_HYPOTHESES}, "read as no hypothesis is")
         for option in words_of["readings"].values():
@@ -5759,9 +5688,7 @@ class ClaimOfSamples(ClaimOfRuns):
         """Raise unless each letter stands for one quantity: that of a problem which it is, or one of which the theorem
         says nothing but its conditions."""
         proof = self.problem
-        fit(set(self.letters) <= {*proof.names}, "letters: allowed are the names of the file")
         fit(set(self.letters.values()) <= SORTS_OF_SAMPLES.keys(), "letters: no quantity of a claim on samples")
-        fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
         need(not set(self.letters) & proof.meanings.keys(), "a letter that is a number")
         self.plain = {name: n for name, c in proof.quantities.items() for n in proof.names if c == proof.name(n)}
         need(len(set(self.plain.values())) == len(self.plain), "one letter for two quantities of the problem")
@@ -5835,14 +5762,6 @@ class ClaimOfSamples(ClaimOfRuns):
     def is_letter(self, part: object, name: str) -> bool:
         """Whether a scalar is this letter."""
         return isinstance(part, Scalar) and part == self.problem.name(name)
-
-    def sides(self, text: object) -> tuple[ast.expr, ast.expr]:
-        """Return the lesser and the larger side of a hypothesis, an inequality between quantities."""
-        tree = self.tree(word("a hypothesis", text))
-        if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.LtE | ast.GtE)):
-            raise Unfit(f"allowed is one inequality <= or >=, not {str(text)[:60]!r}")
-        both = tree.left, tree.comparators[0]
-        return both if isinstance(tree.ops[0], ast.LtE) else both[::-1]
 
     def check_conditions(self, hypotheses: list) -> None:
         """Raise unless each condition is known of its quantity, or a hypothesis times what is >= 0 by the conditions
