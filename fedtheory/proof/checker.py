@@ -2690,6 +2690,7 @@ QUANTITIES = by_sort(
 )
 """Quantities that a claim may speak of, and what is known of each: it is > 0, >= 0, a count >= 1, or in [0, 1]; of a
 real one nothing is."""
+AT_LEAST_0 = {*QUANTITIES.values()} - {"real"}
 ASSUMED = {
     "smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity", 1), "bounded_noise": ("gradient_noise", 2),
     "bounded_server_noise": ("server_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
@@ -2878,6 +2879,10 @@ class BoundRules:
             need(self.proof.never_zero(scalar.bottom, region), f"{why}: it divides by what may be 0")
         self.proof.ask(region, why, *scalars)
 
+    def is_at_least_0(self, scalar: Scalar, region: int) -> bool:
+        """Whether a scalar is defined on a region, and shown to be >= 0 there."""
+        return self.proof.never_zero(scalar.bottom, region) and self.proof._nonnegative(scalar, region)
+
     def bound_of(self, conditions: list, assumptions: list, parameters: dict, **more: Any) -> dict:
         """Return a bound on rounds of any kind, given nothing but its conditions, but for what is named."""
         made = {"conditions": conditions, "assumptions": assumptions, "parameters": parameters}
@@ -2889,8 +2894,12 @@ class BoundRules:
 
     def unused(self, letters: list, conditions: list) -> list:
         """Return the letters; raise unless they differ, and no theorem has one, nor one of the conditions."""
-        taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}
-        need(len(set(letters)) == len(letters) and not taken & set(letters), "letters that a theorem has, or twice")
+        taken = {n for t in self.proof.theorems for n in self.letters_in(t)}
+        return self.apart_from(letters, {*taken, *(c[0] for c in conditions)})
+
+    def apart_from(self, letters: list, taken: set) -> list:
+        """Return the letters; raise unless they differ, and none is taken."""
+        need(len(set(letters)) == len(letters) and not taken & set(letters), "letters that are used, or twice the same")
         return letters
 
     def letters_given(self, arguments: Arguments, count: int) -> list:
@@ -2914,6 +2923,12 @@ class BoundRules:
         scalars = [*theorem["form"].values(), *theorem["parameters"].values()]
         scalars += [c for _, c in theorem["assumptions"] if c is not None]
         return {self.proof.names[i] for c in scalars for i in c.letters}
+
+    def said_besides(self, of: dict, *names: str) -> list:
+        """Return the scalars in parameters and assumptions, but those of these names, and in the region's bounds."""
+        named = [*of["parameters"].items(), *of["assumptions"]]
+        bounds = [c for _, _, c in self.conditions(of["where"])]
+        return [c for c in (*(c for n, c in named if n not in names), *bounds) if c is not None]
 
     def every_round(self, theorem: dict) -> None:
         """Raise unless a theorem holds in every round."""
@@ -2987,6 +3002,10 @@ class BoundRules:
     def scalars(self, bound: dict, factor: Scalar = ONE) -> list:
         """Return the summands of a right side, times a scalar."""
         return [Scalar({data: 1}) * part * factor for data, part in bound.items()]
+
+    def shared(self, scalar: Scalar, factor: Scalar) -> list:
+        """Return the summands of a scalar times another one."""
+        return self.scalars(self.summed([scalar]), factor)
 
     def equal(self, one: dict, other: dict) -> bool:
         """Whether two right sides are the same."""
@@ -3223,12 +3242,9 @@ class BoundsOnAnswers(BoundRules):
         for name, letters in found.items():
             total = functools.reduce(operator.add, map(self.proof.name, letters), ZERO)
             need(of[name] == total and (name == "second_moment" or len(letters) == 1), f"{name}: no letter, or sum")
-        conditions = self.proof.regions[theorem["where"]]
-        others = [c for _, c in theorem["assumptions"] if c is not None]
-        others += [value for name, value in of.items() if name not in found]
-        others += [bound for _, _, bound in conditions if bound is not None]
+        others = self.said_besides(theorem, *found)
         free = not any(self.proof.depends(c, letter) for c in others for letter in every)
-        kinds = {name: kind for name, kind, _ in conditions}
+        kinds = {name: kind for name, kind, _ in self.conditions(theorem["where"])}
         need(free and all(kinds.get(letter) == "nonnegative" for letter in every),
              "more is asked of delta, V or W than that it is >= 0")  # fmt: skip
         return found
@@ -3274,7 +3290,7 @@ class BoundsOnAnswers(BoundRules):
         letters = self.letters_given(arguments, 2)
         gradient, update = map(self.proof.name, letters)
         own = slope + eta * self.proof.name("K")
-        bound = [own * gradient**2, length / eta**2 * update, *self.scalars(self.summed([added]))]
+        bound = [own * gradient**2, length / eta**2 * update, *self.shared(added, ONE)]
         return self._of_round(theorem, arguments, "inner_product", ("gradient_norm", "squared_mean_update"), bound, of)
 
     def bound_square(self, theorem: dict, arguments: Arguments) -> dict:
@@ -3296,7 +3312,7 @@ class BoundsOnAnswers(BoundRules):
         self._linear(theorem, added, averaged)
         (letter,) = self.letters_given(arguments, 1)
         eta = of["local_lr"]
-        bound = [(length + ONE) * self.proof.name(letter), *self.scalars(self.summed([added]), eta**2)]
+        bound = [(length + ONE) * self.proof.name(letter), *self.shared(added, eta**2)]
         kept = {OVER_ROUNDS["proxy"] if n == "proxy" else n: value for n, value in of.items() if n != "mismatch"}
         return self._of_round(theorem, arguments, "squared_aggregate", ("squared_state_update",), bound, kept)
 
@@ -3529,13 +3545,25 @@ class RulesOfIntervals(BoundRules):
         """Raise unless theorems have the same letters p, C and q^C."""
         need(len({(of["p"], of["C"], of["a"]) for of in several}) == 1, "theorems with other letters")
 
+    def late_and_early(self, arguments: Arguments) -> tuple[dict, list]:
+        """Return what is proved of rounds t >= C, and one or two theorems on rounds t < C, with the same letters."""
+        numbers = listed("others", arguments["others"], most=2)
+        fit(bool(numbers), "others: allowed are one or two theorems")
+        of, early = self.lengths(arguments["theorem"], "late"), [self.lengths(n, "early") for n in numbers]
+        self.same_letters(of, *early)
+        return of, early
+
+    def same_at(self, of: dict, t: Scalar, bound: Scalar) -> None:
+        """Raise unless the bound for t = m C + r is this one in t."""
+        r = t - self.proof.name(of["m"]) * self.proof.name(of["C"])
+        moved = self.proof.put(self.of_error(of), {of["r"]: r})
+        need(moved == bound, "another bound before the cutoff than from then on")
+
     def fresh(self, arguments: Arguments, count: int, *several: dict) -> list:
         """Return new letters that no condition of the theorems is on."""
         letters = self.letters_given(arguments, count)
         fit(all(n in self.proof.number for n in letters), "letters: no names")
-        taken = {c[0] for of in several for c in self.conditions(of["theorem"]["where"])}
-        need(len(set(letters)) == count and not taken & set(letters), "letters that are used, or twice the same")
-        return letters
+        return self.apart_from(letters, {c[0] for of in several for c in self.conditions(of["theorem"]["where"])})
 
     def of_intervals(self, functional: str, several: list, conditions: list, parameters: dict, bound: Scalar) -> dict:
         """Return a bound from theorems."""
@@ -3600,14 +3628,10 @@ class RulesOfIntervals(BoundRules):
     def bound_every_error(self, _: object, arguments: Arguments, stated: dict) -> dict:
         """Conclude E(p omega - 1)^2 <= B(t) in every round, from t >= C and t < C, and given that an interval has ended
         from a third theorem, B P(M >= 1) - E[(p omega - 1)^2; M >= 1] >= 0. A B without t is one for t = 0 too."""
-        numbers = listed("others", arguments["others"], most=2)
-        fit(bool(numbers), "others: allowed are one or two theorems")
-        of, early = self.lengths(arguments["theorem"], "late"), [self.lengths(n, "early") for n in numbers]
-        self.same_letters(of, *early)
+        of, early = self.late_and_early(arguments)
         first, t, p = early[0], self.proof.name(early[0]["t"]), self.proof.name(of["p"])
         bound = self.of_error(first)
-        moved = self.proof.put(self.of_error(of), {of["r"]: t - self.proof.name(of["m"]) * self.proof.name(of["C"])})
-        need(moved == bound, "another bound before the cutoff than from then on")
+        self.same_at(of, t, bound)
         for ended in early[1:]:
             error = squared(("", WEIGHT_ENDED), ("", UNIT_ENDED), p)
             shown = sum_of_forms((error, ONE), ({inner(UNIT_ENDED, UNIT_ENDED): bound}, MINUS))
@@ -3635,12 +3659,9 @@ class RulesOfIntervals(BoundRules):
         need(sort == "tail" and bool(p) and q == ONE - value and (p, "interval", ONE) in old, "no bound for every p")
         kept = [c for c in old if c[0] != p]
         need(not any(b is not None and self.proof.depends(b, p) for _, _, b in kept), "a condition that depends on p")
-        letters = self.letters_given(arguments, 2)
-        taken = {a, *(c[0] for c in old)}
-        need(len(set(letters)) == 2 and not taken & set(letters), "letters that are used")
+        letters = self.apart_from(self.letters_given(arguments, 2), {a, *(c[0] for c in old)})
         absence, bias = map(self.proof.name, letters)
-        total = self.right_side(premise)
-        right = self.mean_over(total, {"p": p, "a": a}, absence, bias)
+        right = self.mean_over(self.right_side(premise), {"p": p, "a": a}, absence, bias)
         return premise | {
             "definitions": {},
             "parameters": parameters | {"absence": absence, "cutoff_bias": bias},
@@ -3653,10 +3674,7 @@ class RulesOfIntervals(BoundRules):
         and z from t = 0 on, as 1/1 + ... + 1/(T - 1) <= 1 + log T; (C z + C x (1 + log(T/C)))/T + y for T >= C from x/m
         + y for t >= C, m = floor(t/C), and z before: with T = C (n + u), 0 <= u < 1, the sum of the 1/m is C (1 + 1/2 +
         ... + 1/(n - 1) + u/n), and 1 + log(n - 1) + u/n <= 1 + log(n + u) for n >= 2, as log(1 + s) >= s/(1 + s)."""
-        numbers = listed("others", arguments["others"], most=2)
-        fit(bool(numbers), "others: allowed are one or two theorems")
-        of, several = self.lengths(arguments["theorem"], "late"), [self.lengths(n, "early") for n in numbers]
-        self.same_letters(of, *several)
+        of, several = self.late_and_early(arguments)
         rounds, logarithm, absence, bias = self.fresh(arguments, 4, of, *several)
         before, C, name = several[0], self.proof.name(of["C"]), self.proof.name
         need(not before["first"], "allowed is a theorem from t = 0 on")
@@ -3665,10 +3683,8 @@ class RulesOfIntervals(BoundRules):
         condition: tuple = (rounds, "at_least", C)
         for early in several[1:]:
             many, count, condition = ONE, early["t"], (rounds, "count", None)
-            t = name(early["t"])
-            moved = self.proof.put(bound, {of["r"]: t - name(of["m"]) * C})
             bound = self.of_error(early)
-            need(moved == bound, "another bound before the cutoff than from then on")
+            self.same_at(of, name(early["t"]), bound)
         at_one, at_two = (self.proof.put(bound, {count: number(n)}) for n in (1, 2))
         share = number(2) * (at_one - at_two)
         rest = at_one - share
@@ -3728,10 +3744,9 @@ class RulesOfIntervals(BoundRules):
         ((logarithm, (sort, of)),) = definitions
         need(sort == "log" and of == T, "allowed is the logarithm of the rounds")
         own = {self.letter_of(given[n]) for n in given}
-        letters = self.letters_given(arguments, 3)
+        letters = self.apart_from(self.letters_given(arguments, 3), {*own, logarithm})
         old = {c[0]: c for c in self.conditions(premise["where"])}
-        need(old.keys() == own and len(own) == 4 and not {*letters} & {*own, logarithm}, "letters of T, C and means")
-        need(len(set(letters)) == 3, "letters twice the same")
+        need(old.keys() == own and len(own) == 4, "letters of T, C and means")
         rounds, cutoff, mean_bias = (self.letter_of(each) for each in (T, C, bias))
         need(old[cutoff][1] == "count", "allowed is a bound for every cutoff")
         if old[rounds][1] == "at_least":
@@ -3760,11 +3775,10 @@ class RulesOfIntervals(BoundRules):
     def choose_cutoff_of_bias(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude y/T from y q^(2C) for the cutoff ceil(R log T), as q^(2C) <= (1 - min p)^(2 R log T) = 1/T."""
         given, name = premise["parameters"], self.proof.name
-        rounds, logarithm, *letters = self.letters_given(arguments, 5)
+        taken = {c[0] for c in self.conditions(premise["where"])}
+        rounds, logarithm, *letters = self.apart_from(self.letters_given(arguments, 5), taken)
         need(premise["functional"] == "long_run_bias" and not premise["given"], "allowed is the long-run bias")
         need(not premise["definitions"] and set(given) == {"cutoff", "absence", "cutoff_bias"}, "of every cutoff")
-        taken = {c[0] for c in self.conditions(premise["where"])}
-        need(len({rounds, logarithm, *letters}) == 5 and not taken & {rounds, logarithm, *letters}, "letters in use")
         total = self.right_side(premise)
         y = self.value_at(total)
         need(total == y * given["cutoff_bias"], "allowed is y q^(2C)")
@@ -3870,7 +3884,7 @@ class RulesOfSteps(BoundRules):
         self.below_1(step["where"], factor)
         names = self.letters_given(arguments, 3)
         power, distance = self.proof.name(names[2]), self.proof.name(names[1])
-        kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
+        kept = self.shared(added, (ONE - power) / (ONE - factor))
         made = self.over_steps(step, end, names, ("k",), {})
         bound = self.summed([power * distance**2, *kept])
         return made | {"bound": bound, "definitions": {names[2]: ("steps", factor)}}
@@ -3900,7 +3914,7 @@ class RulesOfSteps(BoundRules):
         rounds, distance = map(self.proof.name, names)
         taken = rounds * K
         left = (s - ONE) / (s + taken - ONE) * distance**2
-        bound = [left, *self.scalars(self.summed([b + c]), ONE / (s + taken))]
+        bound = [left, *self.shared(b + c, ONE / (s + taken))]
         return made | {"bound": self.summed(bound), "given": [s - number(2)]}
 
     def bound_gap(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
@@ -3940,10 +3954,7 @@ class RulesOfChoices(BoundRules):
         nowhere else."""
         need(parameter in bound["parameters"], f"{parameter}: no parameter")
         name = self.letter_of(bound["parameters"][parameter])
-        others = [v for n, v in bound["parameters"].items() if n != parameter]
-        others += [c for _, c in bound["assumptions"] if c is not None]
-        others += [c for _, _, c in self.conditions(bound["where"]) if c is not None]
-        others += [of for _, of in bound["definitions"].values()]
+        others = [*self.said_besides(bound, parameter), *(of for _, of in bound["definitions"].values())]
         need(bool(name) and not any(self.proof.depends(c, name) for c in others), f"{parameter}: no letter of its own")
         return name
 
@@ -4127,10 +4138,7 @@ class RulesOfChoices(BoundRules):
             factor, radicand = self.surd(entry)
             fits = [e for e in pairs if bool(e[1].top) and factor**2 * radicand * e[1] == e[0]]
             need(bool(fits), f"{parameter}: chosen otherwise than by the claim")
-            signs = self.proof.never_zero(factor.bottom, last["known"]) and self.proof._nonnegative(
-                factor, last["known"]
-            )
-            need(signs, f"{parameter}: an entry that may be negative")
+            need(self.is_at_least_0(factor, last["known"]), f"{parameter}: an entry that may be negative")
             pairs.remove(fits[0])
         need(not pairs, f"{parameter}: the claim has fewer entries")
 
@@ -4156,10 +4164,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         with _named("claim"):
             self.roots = [self.proof.scalar(each) for each in listed("roots", roots, most=40)]
             known = self.bounds[-1]["known"]
-            signs = all(
-                self.proof.never_zero(y.bottom, known) and self.proof._nonnegative(y, known) for y in self.roots
-            )
-            need(signs, "a root that may be negative")
+            need(all(self.is_at_least_0(y, known) for y in self.roots), "a root that may be negative")
             self.compare(self.words(letters, claim, digest))
 
     def words(self, letters: object, claim: object, digest: object) -> dict:
@@ -4291,7 +4296,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         factor, added = self.contracts(theorem)
         names = self.letters_given(arguments, 3)
         power, start = self.proof.name(names[2]), self.proof.name(names[1])
-        kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
+        kept = self.shared(added, (ONE - power) / (ONE - factor))
         bound = [power * start**2, *kept]
         return self.of_rounds(theorem, names, "final_squared_distance", bound, {names[2]: ("power", factor)})
 
@@ -4325,8 +4330,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         of = together(one, two)
         of = together(of, {"arbitrary_cohort": of.pop("size"), "client_round_probability": q})
         names = self.letters_given(arguments, 2)
-        both = self.telescoped(names[0], names[1], fall, *self.scalars(self.summed([added]), q))
-        both += self.scalars(self.summed([by_server]), (ONE - q) / fall)
+        both = self.telescoped(names[0], names[1], fall, *self.shared(added, q))
+        both += self.shared(by_server, (ONE - q) / fall)
         made = self.of_rounds(clients, names, "average_squared_gradient", both, {})
         kept = {name: value for name, value in made["parameters"].items() if name not in two}
         said = [*clients["assumptions"], *server["assumptions"], ("shares_of_client_rounds", q)]
@@ -4338,11 +4343,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         (fall, added), names = self.falls(theorem), self.letters_given(arguments, 3)
         rounds, start, period = map(self.proof.name, names)
         own = ONE / period
-        bound = [start / (fall * rounds)]
-        for part, share in zip(
-            self.of_kinds(theorem, added, fall), (own + (ONE - own) / rounds, ONE - own), strict=True
-        ):
-            bound += self.scalars(self.summed([part]), share / fall)
+        parts = zip(self.of_kinds(theorem, added, fall), (own + (ONE - own) / rounds, ONE - own), strict=True)
+        bound = [start / (fall * rounds), *(c for part, share in parts for c in self.shared(part, share / fall))]
         return self.of_periods(theorem, names, "average_squared_gradient", bound, {})
 
     def iterate_periods(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
@@ -4353,21 +4355,18 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         (factor, added), names = self.contracts(theorem), self.letters_given(arguments, 4)
         _, start, period, power = map(self.proof.name, names)
         own, fall = ONE / period, ONE - factor
-        bound = [power * start**2]
         shares = own + (ONE - own) * fall, (ONE - own) * (ONE + fall)
-        for part, share in zip(self.of_kinds(theorem, added, fall), shares, strict=True):
-            bound += self.scalars(self.summed([part]), share / fall)
+        parts = zip(self.of_kinds(theorem, added, fall), shares, strict=True)
+        bound = [power * start**2, *(c for part, share in parts for c in self.shared(part, share / fall))]
         return self.of_periods(theorem, names, "final_squared_distance", bound, {names[3]: ("power", factor)})
 
     def snapshot_letter(self, theorem: dict) -> str:
         """Return the letter of a snapshot's probability, any in [0, 1], on which nothing else depends."""
         found = [q for name, q in theorem["assumptions"] if name == "random_kinds"]
         need(len(found) == 1 and theorem["context"] == "start", "no theorem for every probability of a snapshot")
-        letter, conditions = self.letter_of(found[0]), self.conditions(theorem["where"])
-        need((letter, "interval", ONE) in conditions, "of no every probability")
-        others = [c for _, _, c in conditions if c is not None]
-        others += [c for name, c in theorem["assumptions"] if c is not None and name != "random_kinds"]
-        others += [c for name, c in theorem["parameters"].items() if name != "probability"]
+        letter = self.letter_of(found[0])
+        need((letter, "interval", ONE) in self.conditions(theorem["where"]), "of no every probability")
+        others = self.said_besides(theorem, "random_kinds", "probability")
         need(not any(self.proof.depends(c, letter) for c in others), "something else depends on the probability")
         return letter
 
@@ -4404,7 +4403,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         for factor, taken in pairs:
             need(self.proof.never_zero(factor.bottom, known), "a multiplier that divides by what may be 0")
             self.ask_all(known, "a multiplier that may be negative", [factor])
-            less += self.scalars(self.summed([factor]), taken)
+            less += self.shared(factor, taken)
         rest = [*self.scalars(stated["bound"]), *(-each for each in less)]
         self.ask_all(known, "a right side that may be smaller", rest)
         spoken = [*self.scalars(stated["bound"]), *premise["parameters"].values()]
@@ -4416,10 +4415,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Conclude the right side with a larger number for a defined letter, whose factors in it are all >= 0: P^R <=
         Q^R if P <= Q, P^R <= exp(-X) if X <= R (1 - P), exp(-Y) <= exp(-X) if X <= Y."""
         letter, name = word("letter", arguments["letter"]), word("name", arguments["name"])
-        old, new = (
-            premise["definitions"].get(letter),
-            (word("sort", arguments["sort"], SORTS), self.proof.scalar(arguments["of"])),
-        )
+        old = premise["definitions"].get(letter)
+        new = word("sort", arguments["sort"], SORTS), self.proof.scalar(arguments["of"])
         need(old is not None and name not in premise["definitions"], "a letter that is not defined, or defined twice")
         rounds = premise["parameters"].get("rounds", ZERO)
         gain = {
@@ -4639,7 +4636,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 return self.defined("exponential", -self.of_tree(part)), ONE
             case ast.Call(func=ast.Name(id="sqrt"), args=[part], keywords=[]):
                 under = self.of_tree(part)
-                drawn = any(self.squared_root(y) == under for y in self.roots) or self.surely_nonnegative(under)
+                drawn = any(self.squared_root(y) == under for y in self.roots) or self.surely(under, *AT_LEAST_0)
                 known = drawn or self.proof._nonnegative(under, self.bounds[-1]["known"])
                 need(known, "a root of what may be negative")
                 return ONE, under
@@ -4676,20 +4673,14 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         for i in sorted(letters_of(slack.top) - letters_of(slack.bottom)):
             parts = split_by_power(slack.top, i)
             before = Scalar(minus(parts[max(parts)]), slack.bottom)
-            if max(parts) == 1 and self.surely_positive(before):
+            if max(parts) == 1 and self.surely(before, "positive", "count"):
                 made.append(slack / before)
         return made
 
-    def surely_positive(self, scalar: Scalar) -> bool:
-        """Whether a scalar is > 0 as its coefficients are, and the quantities that its letters stand for."""
-        of = scalar.letters
-        above = all(QUANTITIES.get(self.letters.get(self.proof.names[i], "")) in ("positive", "count") for i in of)
-        return above and len({c > 0 for part in (scalar.top, scalar.bottom) for c in part.values()}) == 1
-
-    def surely_nonnegative(self, scalar: Scalar) -> bool:
-        """Whether a scalar is >= 0 as its coefficients are, and the quantities that its letters stand for."""
-        of = (QUANTITIES.get(self.letters.get(self.proof.names[i], ""), "real") for i in scalar.letters)
-        return "real" not in of and len({c > 0 for part in (scalar.top, scalar.bottom) for c in part.values()}) == 1
+    def surely(self, scalar: Scalar, *sorts: str) -> bool:
+        """Whether a scalar's coefficients are all of one sign, and its letters stand for quantities of these sorts."""
+        own = {QUANTITIES.get(self.letters.get(self.proof.names[i], ""), "real") for i in scalar.letters}
+        return own <= {*sorts} and len({c > 0 for part in (scalar.top, scalar.bottom) for c in part.values()}) == 1
 
     def sayable(self, text: object) -> list:
         """Return the same, and nothing of a hypothesis that cannot be said in the letters: what holds without it holds
@@ -4707,7 +4698,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         a, r = self.surd(tree)
         if r == ONE or r.letters or r.top[0] % r.bottom[0]:
             return self.of_tree(tree)
-        product = len(a.top) == len(a.bottom) == 1 and self.surely_nonnegative(a)
+        product = len(a.top) == len(a.bottom) == 1 and self.surely(a, *AT_LEAST_0)
         need(product, "a cap with the root of a number, that is no product >= 0")
         return a * number(Fraction(math.isqrt(4096 * (r.top[0] // r.bottom[0])) + 1, 64))
 
@@ -4731,9 +4722,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             if " - " in self.letters[name]:
                 need(self.is_difference(name, kind, last, slacks), f"{name}: no hypothesis of the claim")
                 continue
-            if self.is_of_round(name, kind, bound, slacks):
-                continue
-            if self.is_of_draw(name, kind, bound, last):
+            if self.is_of_round(name, kind, bound, slacks) or self.is_of_draw(name, kind, bound, last):
                 continue
             x, sort = self.proof.name(name), QUANTITIES.get(self.letters[name], "real")
             need(self.letters[name] != WITHIN, f"{name}: no round t = m C + r")
@@ -4788,19 +4777,12 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
 
     def is_share(self, name: str, kind: str, bound: Scalar | None, last: dict) -> bool:
         """Whether a letter is the share of a uniform draw, any number in [0, 1/size], and occurs nowhere else."""
-        parameters, x = dict(last["parameters"]), self.proof.name(name)
+        parameters, x = last["parameters"], self.proof.name(name)
         size = parameters.get("cohort", parameters.get("size"))
-        if parameters.pop("share", None) != x or kind != "interval" or size is None or bound != ONE / size:
+        if parameters.get("share") != x or kind != "interval" or size is None or bound != ONE / size:
             return False
-        used = [
-            *self.scalars(last["bound"]),
-            *last["given"],
-            *(of for _, of in last["definitions"].values()),
-            *parameters.values(),
-        ]
-        used += [c for _, c in last["assumptions"] if c is not None]
-        used += [b for _, _, b in self.conditions(last["where"]) if b is not None]
-        return not any(self.proof.depends(c, name) for c in used)
+        used = [*self.scalars(last["bound"]), *last["given"], *(of for _, of in last["definitions"].values())]
+        return not any(self.proof.depends(c, name) for c in (*used, *self.said_besides(last, "share")))
 
     def check_assumptions(self, last: dict, read: dict, slacks: list) -> None:
         """Raise unless the claim makes all assumptions, with the quantities themselves, and is read as they say."""
@@ -4917,19 +4899,13 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             if name in PRODUCTS:
                 one, other = map(self.letter, PRODUCTS[name])
                 need(value == one * other, f"{name}: of another value than the product of its quantities")
-            elif name == "share" and self.drawn(last):
-                continue
-            elif name != "share":
-                need(
-                    bool(quantity) and value == self.letter(quantity),
-                    f"{name}: of another value than {quantity or 'any'}",
-                )
+            elif name == "share":
+                conditions = self.conditions(last["where"])
+                any_share = any(self.is_share(n, kind, most, last) for n, kind, most in conditions)
+                need(any_share or bool(self.drawn(last)), "a share of a draw that is not any")
             else:
-                shares = [c for c in self.conditions(last["where"]) if self.proof.name(c[0]) == value]
-                need(
-                    any(self.is_share(name, kind, most, last) for name, kind, most in shares),
-                    "a share of a draw that is not any",
-                )
+                own_value = bool(quantity) and value == self.letter(quantity)
+                need(own_value, f"{name}: of another value than {quantity or 'any'}")
         if last["kind"]:
             need(last["kind"] in kinds, f"{last['kind']}: no kind of round of {algorithm}")
             at, q = kinds[last["kind"]], self.letter(chance)
@@ -5107,13 +5083,17 @@ class SampleProof(Proof):
         """Raise unless a scalar is shown to be >= 0 on the region."""
         need(self._nonnegative(scalar, self.whole_region), why)
 
-    def letter_of(self, *meaning: object) -> Scalar:
-        """Return the letter that has a meaning, as a scalar; two hypotheses are in either order."""
+    def letters_of(self, *meaning: object) -> list:
+        """Return the letters that have a meaning, one at most, as scalars; two hypotheses are in either order."""
         if str(meaning[0]).startswith("disagreement"):
             meaning = (*meaning[:2], *sorted(meaning[2:]))  # type: ignore[type-var]
-        found = [n for n, other in self.meanings.items() if len(other) == len(meaning) and other == meaning]
+        return [self.name(n) for n, other in self.meanings.items() if len(other) == len(meaning) and other == meaning]
+
+    def letter_of(self, *meaning: object) -> Scalar:
+        """Return the letter that has a meaning, as a scalar."""
+        found = self.letters_of(*meaning)
         need(bool(found), f"no letter is {meaning[0]}")
-        return self.name(found[0])
+        return found[0]
 
     def made_of(self, letter: object, kind: str) -> tuple:
         """Return of what a letter is a number of this kind."""
@@ -5730,8 +5710,8 @@ class ClaimOfSamples(ClaimOfRuns):
                 return self.letter(name), ONE
             case ast.BinOp(left=left, op=ast.Pow(), right=right) if not isinstance(right, ast.Constant):
                 base, exponent = self.of_tree(left), self.of_tree(right)
-                if self.has_letter("power", base, exponent):
-                    return self.problem.letter_of("power", base, exponent), ONE
+                if found := self.problem.letters_of("power", base, exponent):
+                    return found[0], ONE
                 return ONE, self.problem.letter_of("power", base, exponent + exponent)
             case ast.Call(func=ast.Name(id="sqrt"), args=[part], keywords=[]):
                 inside = self.of_tree(part)
@@ -5740,14 +5720,10 @@ class ClaimOfSamples(ClaimOfRuns):
                 return ONE, inside
         return super().surd(tree)
 
-    def has_letter(self, *meaning: object) -> bool:
-        """Whether a letter of the file has a meaning."""
-        return any(len(m) == len(meaning) and m == meaning for m in self.problem.meanings.values())
-
     def complexity(self, tree: ast.expr) -> Scalar:
         """Return the letter of (d max(log(max(n, d)/d), 1) + log(1/x))/n, of letters x, n and d."""
         for letter, (kind, *parts) in self.problem.meanings.items():
-            names = [self.letters.get(n) for part in parts for n in self.problem.names if self.is_letter(part, n)]
+            names = [self.letters.get(n) for part in parts for n in self.problem.names if part == self.problem.name(n)]
             if kind == "complexity" and len(names) == 3 and None not in names:
                 x, n, d = names
                 summands = f"{d}*Max(1, log(Max({n}, {d})/{d}))/{n}", f"log(1/{x})/{n}"
@@ -5758,10 +5734,6 @@ class ClaimOfSamples(ClaimOfRuns):
                         if {ast.dump(left), ast.dump(right)} in ({one, other}, {turned, other}):
                             return self.problem.name(letter)
         raise Wrong("a complexity that the file does not declare")
-
-    def is_letter(self, part: object, name: str) -> bool:
-        """Whether a scalar is this letter."""
-        return isinstance(part, Scalar) and part == self.problem.name(name)
 
     def check_conditions(self, hypotheses: list) -> None:
         """Raise unless each condition is known of its quantity, or a hypothesis times what is >= 0 by the conditions
