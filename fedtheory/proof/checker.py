@@ -47,19 +47,19 @@ EXPONENT = re.compile(r"(-(?=[0-9]+$))?([0-9]+)( \* cutoff)?")
 """Other exponents: a whole number, or a positive one times the cutoff."""
 EXPRESSION = re.compile(r"[A-Za-z0-9_+\-*/()., <>=]*")
 STAGES = {  # (name, of a client, has a step): (stage, lag)
-    ("x", False, False): ("start", 0), ("x*", False, False): ("start", 0), ("x+", False, False): ("end", 0),
-    ("g_start", True, False): ("start", 0), ("g_opt", True, False): ("start", 0),
-    ("E arbitrary g_start", False, False): ("start", 0), ("E uniform g_start", False, False): ("start", 0),
-    ("E arbitrary g_opt", False, False): ("start", 0), ("E uniform g_opt", False, False): ("start", 0),
-    ("N_server", False, False): ("end", 0),
-    ("x", True, True): ("path", 0), ("g", True, True): ("path", 0), ("N", True, True): ("path", 1),
-    ("x_mean", False, True): ("path", 0), ("g_mean", True, True): ("path", 0), ("x_own", True, False): ("start", 0),
-    **{(f"{g}point_{j}", g != "", False): ("start", 0) for j in range(3) for g in ("", "g_")},
-    ("A_weights", False, False): ("end", 0), ("V_weights", False, False): ("end", 0),
-    ("U_weights", False, False): ("end", 0), ("g_centre", False, False): ("start", 0),
-    **{(f"{name}_answers", False, False): ("end", 0) for name in "BAZ"}, ("unit", False, False): ("start", 0),
-    **{(f"{name}{ended}", False, False): ("end", 0) for name in ("interval", "weight") for ended in ("", "_ended")},
-    ("unit_ended", False, False): ("end", 0),
+    ("N", True, True): ("path", 1), ("x_mean", False, True): ("path", 0),
+    **{(name, True, True): ("path", 0) for name in ("x", "g", "g_mean")},
+    **{(name, True, False): ("start", 0) for name in (
+        "g_start", "g_opt", "x_own", "g_point_0", "g_point_1", "g_point_2",
+    )},
+    **{(name, False, False): ("start", 0) for name in (
+        "x", "x*", "g_centre", "unit", "point_0", "point_1", "point_2", "E arbitrary g_start", "E uniform g_start",
+        "E arbitrary g_opt", "E uniform g_opt",
+    )},
+    **{(name, False, False): ("end", 0) for name in (
+        "x+", "N_server", "A_weights", "V_weights", "U_weights", "B_answers", "A_answers", "Z_answers", "interval",
+        "weight", "interval_ended", "weight_ended", "unit_ended",
+    )},
 }  # fmt: skip
 STAGES |= {(f"x_{r}", False, False): ("end", 0) for r in range(2, 61)}  # the server's points after several rounds
 START_POINT, OPTIMUM, NEXT = ("x", False, ()), ("x*", False, ()), ("x+", False, ())
@@ -405,7 +405,7 @@ def number(value: int | Fraction) -> Scalar:
     return Scalar({0: value.numerator} if value else {}, {0: value.denominator})
 
 
-ONE, MINUS, ZERO = number(1), number(-1), number(0)
+ONE, MINUS, ZERO, HALF = (number(c) for c in (1, -1, 0, Fraction(1, 2)))
 
 
 @functools.cache
@@ -528,17 +528,7 @@ class Proof:
 
     def condition_in_words(self, name: str, kind: str, bound: Scalar | None) -> str:
         """Return a region's condition in words, such as ``0 < eta <= 1/L``."""
-        most = "" if bound is None else self.shown(bound)
-        return {
-            "positive": f"{name} > 0",
-            "nonnegative": f"{name} >= 0",
-            "count": f"{name} a count >= 1",
-            "capped": f"0 < {name} <= {most}",
-            "interval": f"0 <= {name} <= {most}",
-            "at_least": f"{name} >= {most}",
-            "above": f"{name} > {most}",
-            "real": f"{name} any number",
-        }[kind]
+        return CONDITIONS[kind].format(name, "" if bound is None else self.shown(bound))
 
     def shown(self, scalar: Scalar) -> str:
         """Return a scalar as text."""
@@ -650,10 +640,7 @@ class Proof:
             need(index not in seen, f"region: {name} twice")
             need(name != "K" or kind == "count", "region: K is a count")
             if bound is not None:
-                need(
-                    bound.letters <= seen,
-                    f"region: the bound of {name} uses what is not yet given",
-                )
+                need(bound.letters <= seen, f"region: the bound of {name} uses what is not yet given")
                 need(is_positive(pulled_back(bound.bottom, made), positive, pairs), f"region: {name}: a bound over 0")
             seen.add(index)
             u, above = {place(first): 1}, {0: 1, place(first): 1}
@@ -772,8 +759,12 @@ class Proof:
         return [(x, kind == "capped"), (bound - x, False)]
 
 
-BOUNDED = {"positive": False, "nonnegative": False, "count": False, "real": False, "capped": True, "interval": True,
-           "at_least": True, "above": True}  # fmt: skip
+CONDITIONS = {
+    "positive": "{} > 0", "nonnegative": "{} >= 0", "count": "{} a count >= 1", "capped": "0 < {} <= {}",
+    "interval": "0 <= {} <= {}", "at_least": "{} >= {}", "above": "{} > {}", "real": "{} any number",
+}  # fmt: skip
+"""Kinds of condition in words."""
+BOUNDED = {kind: words.count("{}") == 2 for kind, words in CONDITIONS.items()}
 """Kinds of condition, and whether they have a bound."""
 
 
@@ -923,14 +914,11 @@ def together(*several: dict) -> dict:
 def one_algorithm(parameters: dict) -> None:
     """Raise if parameters belong to two algorithms. The algorithms are weighted updates, clients that answer,
     intervals between participations, a server's rounds, and cohorts."""
-    marks = (
-        ("weighted_lr",),
-        ("selected_lr",),
-        ("cutoff",),
-        ("server_lr", "client_round_probability"),
-        ("cohort", "probability"),
+    own = {"weighted_lr"}, {"selected_lr"}, {"cutoff"}, {"server_lr", "client_round_probability"}
+    need(
+        sum(bool(parameters.keys() & marks) for marks in (*own, {"cohort", "probability"})) <= 1,
+        f"two algorithms: {sorted(parameters)}",
     )
-    need(sum(any(n in parameters for n in mark) for mark in marks) <= 1, f"two algorithms: {sorted(parameters)}")
 
 
 class Arguments(dict):
@@ -1111,36 +1099,18 @@ class Rules:
             several.append(given)
         return together(*several)
 
-    def concluded(
-        self,
-        form: dict,
-        *,
-        context: str,
-        kind: str = "",
-        equality: bool = False,
-        to_the_end: bool = False,
-        more: tuple = (),
-        assumptions: list | None = None,
-        parameters: dict | None = None,
-    ) -> dict:
+    def concluded(self, form: dict, *, context: str, to_the_end: bool = False, more: tuple = (), **said: Any) -> dict:
         """Return the theorem with this form; assumptions and parameters are those of the premises unless they are
-        given."""
-        inherited = [each for t in self.premises for each in t["assumptions"]] if assumptions is None else assumptions
-        of = self.inherited() if parameters is None else parameters
+        said, and there is no kind, nor an equality, unless it is said."""
+        inherited = [each for t in self.premises for each in t["assumptions"]]
+        assumed = distinct([*said.get("assumptions", inherited), *more])
+        of = said["parameters"] if "parameters" in said else self.inherited()
         one_algorithm(of)
-        assumed = distinct([*inherited, *more])
         for name, c in (*of.items(), *assumed):
             steady = name == "local_lr" or c is None or not self.proof.depends(c, "k")
             need(steady, f"{name}: allowed is what is the same at every step")
-        return {
-            "form": form,
-            "context": context,
-            "kind": kind,
-            "equality": equality,
-            "path_to_the_end": to_the_end,
-            "assumptions": assumed,
-            "parameters": of,
-        }
+        own = {"form": form, "context": context, "path_to_the_end": to_the_end}
+        return {"kind": "", "equality": False} | said | own | {"assumptions": assumed, "parameters": of}
 
     def like(self, theorem: dict, form: dict, **but: Any) -> dict:
         """Return the theorem with this form, given what a premise is and with the same sign, but for what is named."""
@@ -1176,13 +1146,8 @@ class Rules:
                 items = self.under(items, binder)
             parts.append((items, c))
         self.proof.ask(self.region, "a constant that may be negative", constant)
-        return self.concluded(
-            self.total(*parts, (self.number(constant), None)),
-            context=line["context"],
-            kind=line["kind"],
-            equality=equality,
-            to_the_end=to_the_end,
-        )
+        said = {"context": line["context"], "kind": line["kind"], "equality": equality, "to_the_end": to_the_end}
+        return self.concluded(self.total(*parts, (self.number(constant), None)), **said)
 
     def frees(self, theorem: dict) -> set:
         """Return which of the client i and the step k are free in a theorem."""
@@ -1267,9 +1232,7 @@ class Rules:
             return [(entry, ONE)]
         if entry[0] == "value":
             need(stage(entry[2])[0] == "start" or "S" not in entry[1], "a cohort's later value")
-            return [
-                (("value", entry[1].replace("S", "M") if stage(entry[2])[0] == "start" else entry[1], entry[2]), ONE)
-            ]
+            return [(over_all(entry), ONE)]
         cohorts = ["S" in t[0] for t in entry[2:]]
         if "S" not in entry[1] and not any(cohorts):
             return [(entry, ONE)]
@@ -1382,6 +1345,10 @@ class Rules:
         context = "cohort" if {"path", "end"} & {stage(p)[0], stage(q)[0]} else "start"
         return p, q, [*self.of(p), *self.of(q, -1)], context
 
+    def slopes(self, p: tuple, q: tuple) -> list:
+        """Return grad F_i(p) - grad F_i(q)."""
+        return [*self.gradient(p), *self.minus(self.gradient(q))]
+
     def gradient(self, point: tuple) -> list:
         """Return grad F_i at a point."""
         if point[:2] == ("x", True):
@@ -1400,29 +1367,25 @@ class Rules:
     def smooth(self) -> dict:
         """Conclude L^2 |p - q|^2 - |grad F_i(p) - grad F_i(q)|^2 >= 0."""
         p, q, d, context = self.points()
-        L, g = self.argument("L"), [*self.gradient(p), *self.minus(self.gradient(q))]
-        squared = L * L
-        return self.axiom([*self.square(d, squared), *self.square(g, MINUS)], ("smooth", L), context=context)
+        L = self.argument("L")
+        items = [*self.square(d, L * L), *self.square(self.slopes(p, q), MINUS)]
+        return self.axiom(items, ("smooth", L), context=context)
 
     def cocoercive(self) -> dict:
         """Conclude (mu + L) <grad F_i(p) - grad F_i(q), p - q> >= mu L |p - q|^2 + |grad F_i(p) - grad F_i(q)|^2."""
         p, q, d, context = self.points()
-        L, mu, g = self.argument("L"), self.argument("mu"), [*self.gradient(p), *self.minus(self.gradient(q))]
+        L, mu, g = self.argument("L"), self.argument("mu"), self.slopes(p, q)
         items = [*self.dot(g, d, L + mu), *self.square(d, -(L * mu)), *self.square(g, MINUS)]
         return self.axiom(items, ("smooth", L), ("strongly_convex", mu), context=context)
 
     def interpolated(self) -> dict:
         """Conclude the interpolation inequality of mu-strongly convex, L-smooth functions, times 2 (L - mu)."""
         p, q, d, context = self.points()
-        L, mu, g = self.argument("L"), self.argument("mu"), [*self.gradient(p), *self.minus(self.gradient(q))]
+        L, mu, g = self.argument("L"), self.argument("mu"), self.slopes(p, q)
         twice, wide = number(2) * mu, number(2) * (L - mu)
         above = [*self.values(p, q), *self.dot(self.minus(self.gradient(q)), d)]
-        items = [
-            *((e, c * wide) for e, c in above),
-            *self.dot(g, d, twice),
-            *self.square(g, MINUS),
-            *self.square(d, -(L * mu)),
-        ]
+        items = [*((e, c * wide) for e, c in above), *self.dot(g, d, twice)]
+        items += [*self.square(g, MINUS), *self.square(d, -(L * mu))]
         return self.axiom(items, ("smooth", L), ("strongly_convex", mu), context=context)
 
     def values(self, p: tuple, q: tuple) -> list:
@@ -1433,16 +1396,14 @@ class Rules:
         """Conclude F_i(p) >= F_i(q) + <grad F_i(q), p - q> + mu/2 |p - q|^2."""
         p, q, d, context = self.points()
         mu = self.argument("mu")
-        half = mu * number(Fraction(-1, 2))
-        items = [*self.values(p, q), *self.dot(self.minus(self.gradient(q)), d), *self.square(d, half)]
+        items = [*self.values(p, q), *self.dot(self.minus(self.gradient(q)), d), *self.square(d, -(mu * HALF))]
         return self.axiom(items, ("strongly_convex", mu), context=context)
 
     def descent(self) -> dict:
         """Conclude F_i(p) <= F_i(q) + <grad F_i(q), p - q> + L/2 |p - q|^2."""
         p, q, d, context = self.points()
         L = self.argument("L")
-        half = L * number(Fraction(1, 2))
-        items = [*self.values(q, p), *self.dot(self.gradient(q), d), *self.square(d, half)]
+        items = [*self.values(q, p), *self.dot(self.gradient(q), d), *self.square(d, L * HALF)]
         return self.axiom(items, ("smooth", L), context=context)
 
     def constants_in_order(self) -> dict:
@@ -1564,7 +1525,7 @@ class Rules:
 
     def round_descent(self) -> list:
         """Return F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 - F_i(x+)."""
-        d, half = [*self.of(NEXT), *self.of(START_POINT, -1)], self.argument("L") * number(Fraction(1, 2))
+        d, half = self.way([], ONE), self.argument("L") * HALF
         return [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
 
     # all clients' paths, whoever takes part
@@ -1987,15 +1948,10 @@ class Rules:
                 raise Wrong("a server's round without its noise")
             at_least.append(-extra["server_noise"])
             assumed.append(("bounded_server_noise", extra["server_noise"]))
-        self.proof.ask(self.region, "a constant that may be out of its bounds", *at_least)
+        self.proof.ask(self.region, "a constant out of its bounds: what they leave may be negative", *at_least)
         context, kind, parameters, laws = self.law_of(found, L, extra["clients"])
-        return self.concluded(
-            self.total((self.bound_of(found, L, zeta), None)),
-            context=context,
-            kind=kind,
-            more=(*assumed, *laws),
-            parameters=parameters,
-        )
+        form, assumed = self.total((self.bound_of(found, L, zeta), None)), [*assumed, *laws]
+        return self.concluded(form, context=context, kind=kind, more=tuple(assumed), parameters=parameters)
 
     def bound_of(self, found: WorstCase, L: Scalar, zeta: Scalar) -> list:
         """Return the items of bound - metric."""
@@ -3130,15 +3086,14 @@ class RulesOfWeights(BoundRules):
         parameters = {name: self.proof.name(n) for name, n in zip((*quantities, "rounds"), letters, strict=True)}
         if plain:
             assumed.append(("equal_weights", None))
-        if any(given[n].top for n in ("error", "scale") if n in given):
-            assumed.append(("weights_of_the_round", None))
-        for own in ("error", "scale"):
-            need(own not in given or not given[own].top or bool(self.letter_of(given[own])), f"{own}: no letter")
-        if "error" in given and given["error"].top:
-            by_plain = {"weight_error": given["error"]}
-            parameters |= by_plain if plain else {"objective_error": given["error"] / given["clients"]}
-        if "scale" in given and given["scale"].top:
-            parameters["weight_scale"] = given["scale"]
+        own = {n: given[n] for n in ("error", "scale") if n in given and given[n].top}
+        assumed += [("weights_of_the_round", None)] if own else []
+        need(all(map(self.letter_of, own.values())), "an error or a scale that is no letter")
+        if "error" in own:
+            by_plain = {"weight_error": own["error"]}
+            parameters |= by_plain if plain else {"objective_error": own["error"] / given["clients"]}
+        if "scale" in own:
+            parameters["weight_scale"] = own["scale"]
         if "least_weight" in given:
             parameters["least_objective_weight"] = given["least_weight"]
         sorts = [QUANTITIES[name] for name in (*quantities, "rounds")]
@@ -3590,13 +3545,10 @@ class RulesOfIntervals(BoundRules):
         square = -self.rest_of(two, {inner(INTERVAL, INTERVAL): MINUS})
         bound = mean if functional.endswith("mean") else square - mean**2
         p, C = self.proof.name(one["p"]), self.proof.name(one["C"])
-        made = self.of_intervals(
-            functional,
-            [one, two],
-            [(one["p"], "capped", ONE), (one["C"], "count", None)],
-            {"participation_probability": p, "cutoff": C},
-            -bound if functional.startswith("negated") else bound,
-        )
+        conditions = [(one["p"], "capped", ONE), (one["C"], "count", None)]
+        parameters = {"participation_probability": p, "cutoff": C}
+        right = -bound if functional.startswith("negated") else bound
+        made = self.of_intervals(functional, [one, two], conditions, parameters, right)
         return made | {"definitions": {one["a"]: ("tail", one["q"])}}
 
     def bound_late_error(self, _: object, arguments: Arguments, stated: dict) -> dict:
@@ -3897,10 +3849,9 @@ class RulesOfSteps(BoundRules):
         step, end, factor, added, more = self.of_steps(arguments)
         first = word("first", arguments["first"])
         conditions = self.conditions(step["where"])
-        need([c for c in conditions if c[0] == first] == [(first, "nonnegative", None)], "rounds begin at any step")
-        need(
-            not any(b is not None and self.proof.depends(b, first) for *_, b in conditions), "rounds begin at any step"
-        )
+        own, bounds = [c for c in conditions if c[0] == first], [b for *_, b in conditions if b is not None]
+        free = own == [(first, "nonnegative", None)] and not any(self.proof.depends(b, first) for b in bounds)
+        need(free, "rounds begin at any step")
         need(bool((ONE - factor).top) and "k" in self.proof.number, "a factor that is no 1 - 2/(s + j)")
         t, k, K = map(self.proof.name, (first, "k", "K"))
         s = self.steady(number(2) / (ONE - factor) - t - k, (first, "k"))
@@ -4065,9 +4016,8 @@ class RulesOfChoices(BoundRules):
         x = self.letter_of(premise["parameters"].get(parameter, ZERO))
         need(any(c[0] == x for c in self.conditions(premise["where"])), f"{parameter}: no letter")
         falling = [n for n, (_, value) in premise["definitions"].items() if self.proof.depends(value, x)]
-        need(
-            [premise["definitions"][n][0] for n in falling] == ["exponential"], "allowed is one exponential of the step"
-        )
+        sorts = [premise["definitions"][n][0] for n in falling]
+        need(sorts == ["exponential"], "allowed is one exponential of the step")
         by_x = self.by_power(premise["definitions"][falling[0]][1], x)
         need(set(by_x) == {1}, "an exponent that is no multiple of the step")
         A, total, data = by_x[1], [], []
@@ -4265,13 +4215,12 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Raise unless all letters are of the region or defined, each once, and nothing is divided by what may be 0."""
         number, known = self.proof.number, stated["known"]
         free = {number[c[0]] for c in self.conditions(where)}
-        need(
-            not free & {number[n] for n in stated["definitions"]}, "a defined letter of which the region says something"
-        )
+        defined = {number[n] for n in stated["definitions"]}
+        need(not free & defined, "a defined letter of which the region says something")
         gains = [of for sort, of in stated["definitions"].values() if sort == "gain"]
         inside = [*stated["given"], *(of for sort, of in stated["definitions"].values() if sort != "gain")]
         need(all(c.letters <= free and c.bottom for c in gains), "a letter of nothing")
-        every = free | {number[n] for n in stated["definitions"]}
+        every = free | defined
         for scalar, letters in [*((c, free) for c in inside), *((c, every) for c in self.scalars(stated["bound"]))]:
             need(scalar.letters <= letters, "a letter of which nothing is said")
             need(self.proof.never_zero(scalar.bottom, known), "a division by what may be 0")
@@ -4456,10 +4405,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         exponents += [rounds] if sorts & {"power", "steps"} else []
         exponents += [premise["parameters"]["cutoff"]] if "tail" in sorts else []
         fixed |= {self.proof.names[i] for c in exponents for i in c.letters}
-        need(
-            set(values) <= {*self.proof.names} - fixed,
-            "values: allowed are letters that are not defined, no exponent, and no step's number",
-        )
+        why = "values: allowed are letters that are not defined, no exponent, and no step's number"
+        need(set(values) <= {*self.proof.names} - fixed, why)
         for value in values.values():
             need(self.proof.never_zero(value.bottom, where), "a value divides by what may be 0")
         more = listed("factors", arguments["factors"], most=20) if "factors" in arguments else []
@@ -4540,10 +4487,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             need(of not in self.chosen, f"two choices by roots of {of}")
             rounds, x = self.letter(of), self.letter(name) ** 2
             rest = self.proof.put(square, {self.letter_of(rounds): ONE})
-            need(
-                rest in (square * rounds, square / rounds),
-                f"{name}: chosen by what is no root of {of}, or of 1/{of}",
-            )
+            of_root = rest in (square * rounds, square / rounds)
+            need(of_root, f"{name}: chosen by what is no root of {of}, or of 1/{of}")
             self.chosen |= {of: rest / x if rest == square * rounds else x / rest}
         plain = {name: a for name, (a, r) in made.items() if name not in by_root}
         used = {self.proof.names[i] for c in plain.values() for i in c.letters}
@@ -4731,9 +4676,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             above = kind == "at_least" or (kind == "capped" and self.above_zero(name, last, slacks))
             above |= kind == "above" and bound is not None and self.tends(self.right_side(last), name, bound) == 1
             above |= kind == "interval" and sort != "real"
-            curved = (
-                self.letters[name] == "smoothness" and kind == "at_least" and bound == self.letter("strong_convexity")
-            )
+            curved = self.letters[name] == "smoothness" and kind == "at_least"
+            curved = curved and bound == self.letter("strong_convexity")
             allowed = {
                 "positive": kind == "positive" and self.above_zero(name, last, slacks),
                 "nonnegative": sort != "real",
@@ -4743,9 +4687,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 "capped": sort == "probability" and bound == ONE and self.above_zero(name, last, slacks),
                 "at_least": curved and {"smooth(smoothness)", "strongly_convex(strong_convexity)"} <= {*self.assumed},
             }
-            need(
-                allowed.get(kind, False) or (hypothesis and above), f"{name}: a condition that the claim does not make"
-            )
+            made = allowed.get(kind, False) or (hypothesis and above)
+            need(made, f"{name}: a condition that the claim does not make")
         lowest = [c - ONE for name, c in self.chosen.items() if QUANTITIES.get(name) == "count"]
         for expression in last["given"]:
             need(any(expression == each for each in slacks + lowest), "given what is no hypothesis of the claim")
@@ -4832,9 +4775,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 need(bool(made & {*self.assumed}), f"{name}: an assumption that the claim does not make")
                 if quantity:
                     own = self.letter(quantity) ** power
-                    need(
-                        constant == own or (name == "strongly_convex" and constant == ZERO), f"{name}: another constant"
-                    )
+                    convex = name == "strongly_convex" and constant == ZERO
+                    need(constant == own or convex, f"{name}: another constant")
                 else:
                     need(constant is None, f"{name}: with a constant")
         if last["functional"] == "average_squared_gradient":
@@ -4956,17 +4898,7 @@ MADE_OF_WORDS = {
     "only frequency": (ALL_LAWS[:2], EVERYBODY, EVERYBODY),
 }  # fmt: skip
 """Numbers of a problem, and the words that say of what."""
-AT_MOST_ONE = (
-    "excess",
-    "only",
-    "only frequency",
-    "risk",
-    "frequency",
-    "disagreement",
-    "disagreement frequency",
-    "failure",
-    "tail",
-)
+AT_MOST_ONE = {"tail", *(name for name in MADE_OF_WORDS if name != "related gap")}
 PROBLEM_QUANTITIES = (
     "class_size", "samples", "server_samples", "clients", "arbitrary_cohort", "samples_per_client", "rare_mass",
     "error_level", "target_width", "source_width", "threshold_distance", "outside_support", "client_share",
@@ -4990,7 +4922,6 @@ UNDRAWN: dict[str, list] = {
 }
 """Functionals without samples, as sums of numbers."""
 NAMED_BY_CLAIMS = (("excess", "target", "best of Q"), ("excess", "pool", "any"), ("related gap",))
-HALF = number(Fraction(1, 2))
 
 
 class SampleProof(Proof):
@@ -5030,10 +4961,7 @@ class SampleProof(Proof):
                 allowed = MADE_OF_WORDS[kind]
                 listed("a meaning", parts, len(allowed))
                 words = tuple(word("of what", each, of) for each, of in zip(parts, allowed, strict=True))
-                need(
-                    not kind.startswith("disagreement") or words[1] <= words[2],
-                    "two hypotheses out of order",
-                )
+                need(not kind.startswith("disagreement") or words[1] <= words[2], "two hypotheses out of order")
                 meaning: tuple = (kind, *words)
             else:
                 fit(kind in MADE_OF_SCALARS, f"a number that is a {kind[:60]!r}")
@@ -5135,9 +5063,8 @@ class SampleProof(Proof):
             every = {*found[part], *(each for p in premises for each in p[part])}
             need(held == every, f"{rule}: the file's {part} are not what the rule concludes")
             found[part] = every
-        need(
-            truth("equality", stated["equality"]) == found["equality"], f"{rule}: another sign than the rule concludes"
-        )
+        equality = truth("equality", stated["equality"])
+        need(equality == found["equality"], f"{rule}: another sign than the rule concludes")
         need(stated["functional"] == found["functional"], f"{rule}: another functional than the rule concludes")
         same = confidence == found["confidence"] if confidence is not None else found["confidence"] is None
         need(same, f"{rule}: another confidence than the rule concludes")
@@ -5199,26 +5126,26 @@ class SampleProof(Proof):
 
     def largest(self, given: Arguments, premises: list) -> dict:
         """Conclude f >= max(x, y) from f >= x and f >= y."""
-        first, second = premises
         x, y = self.made_of(given["letter"], "maximum")
-        need(first["form"] + x == second["form"] + y, "two bounds that differ")
-        return {"form": first["form"] + x - self.name(given["letter"])}  # type: ignore[arg-type]
+        return self.one_of_two(given, premises, x, y, MINUS)
 
     def least(self, given: Arguments, premises: list) -> dict:
         """Conclude f + c min(x, y) >= 0 from f + c x >= 0 and f + c y >= 0."""
-        first, second = premises
         (x, y), c = self.made_of(given["letter"], "minimum"), self.scalar(given["factor"])
         need(self.never_zero(c.bottom, self.whole_region), "a factor that divides by what may be 0")
+        return self.one_of_two(given, premises, x, y, c)
+
+    def one_of_two(self, given: Arguments, premises: list, x: Scalar, y: Scalar, c: Scalar) -> dict:
+        """Conclude f + c z >= 0 from f + c x >= 0 and f + c y >= 0, where the number z is x or y."""
+        first, second = premises
         f = first["form"] - c * x
         need(f == second["form"] - c * y, "two bounds that differ")
         return {"form": f + c * self.name(given["letter"])}  # type: ignore[arg-type]
 
     def absolute(self, given: Arguments, premises: list) -> dict:
         """Conclude f >= |x| from f >= x and f >= -x."""
-        first, second = premises
         (x,) = self.made_of(given["letter"], "distance")
-        need(first["form"] + x == second["form"] - x, "two bounds that differ")
-        return {"form": first["form"] + x - self.name(given["letter"])}  # type: ignore[arg-type]
+        return self.one_of_two(given, premises, x, -x, MINUS)
 
     # numbers
 
@@ -5392,13 +5319,16 @@ class SampleProof(Proof):
 
     def event(self, name: str, sample: str, first: str, second: str, level: str) -> tuple:
         """Return an event of all hypotheses that may stand in the places of those that are drawn."""
-        samples = {"pool": "samples", "server": "server_samples"}
-        need(sample in samples, "no samples of that name")
-        need(self.made_of(level, "level")[1] == self.quantity(samples[sample]), "a level of other samples")
+        need(self.made_of(level, "level")[1] == self.count_of(sample), "a level of other samples")
         both = first not in CHOSEN_BEFORE and second not in CHOSEN_BEFORE
         pair = [h if h in CHOSEN_BEFORE else "any" for h in (first, second)]
         pair = ["any", "other"] if both else pair
         return (name, sample, *(pair if name == "risks" else sorted(pair)), level)
+
+    def count_of(self, sample: str) -> Scalar:
+        """Return the number of the pool's samples, or of the server's."""
+        need(sample in ("pool", "server"), "no samples of that name")
+        return self.quantity("samples" if sample == "pool" else "server_samples")
 
     def deviation(self, sample: str, first: str, second: str, level: str) -> Scalar:
         """Return sqrt(2 P(h != g) a) + a/3."""
@@ -5442,10 +5372,8 @@ class SampleProof(Proof):
         """Return how far a frequency f and a probability p of the same are apart at most, by the growth L of as many
         samples: sqrt(16 L p) - (p - f), or sqrt(16 L f) - (f - p) where f is above."""
         sample, level, above = word("sample", given["sample"]), given["level"], truth("above", given["above"])
-        samples = {"pool": "samples", "server": "server_samples"}
-        need(sample in samples, "no samples of that name")
         _, count, dimension = self.made_of(level, growth)
-        same = count == self.quantity(samples[sample]) and dimension == self.quantity("vc_dimension")
+        same = count == self.count_of(sample) and dimension == self.quantity("vc_dimension")
         need(same, "a growth of other samples, or by another dimension")
         p, f = self.letter_of(kind, sample, first, second), self.letter_of(kind + " frequency", sample, first, second)
         inside = number(16) * self.name(level) * (f if above else p)  # type: ignore[arg-type]
@@ -5551,10 +5479,8 @@ class SampleProof(Proof):
 
     def of_whole(self, functional: str, bound: Scalar, premises: list, few: list, given: Arguments) -> dict:
         """Return a bound in quantities; a quantile's at a confidence that all failures together do not exceed."""
-        drawn, events = (
-            functional in DRAWN or functional == "pair_deviation",
-            {e for p in premises for e in p["events"]},
-        )
+        drawn = functional in DRAWN or functional == "pair_deviation"
+        events = {e for p in premises for e in p["events"]}
         need(self.of_quantities(bound), "a bound that is in no quantities")
         told = given["confidence"]
         need((told is not None) == drawn and (drawn or not (events or few)), "a confidence, and nothing drawn, or none")
@@ -5582,11 +5508,8 @@ class SampleProof(Proof):
         head = f"for {', '.join(where) or 'all scalars'};\nfor every learning problem"
         head += f" with {', '.join(sorted(last['assumptions'])) or 'no assumption'}; {', '.join(of)};\n"
         if last["functional"]:
-            likely = (
-                ""
-                if last["confidence"] is None
-                else f"with probability at least 1 - {self.shown(last['confidence'])}: "
-            )
+            c = last["confidence"]
+            likely = "" if c is None else f"with probability at least 1 - {self.shown(c)}: "
             said = f"{likely}{last['functional']} <= {self.shown(last['form'])}"
         else:
             said = f"{self.shown(last['form'])} {'=' if last['equality'] else '>='} 0"
