@@ -41,21 +41,25 @@ BINDERS = ("", "K", "M", "S", "KM", "KS")
 CONTEXTS, KINDS = ("cohort", "kind", "start", "run"), ("", "uniform", "arbitrary", "server")
 COEFFICIENT, NUMBER = re.compile(r"-?[1-9][0-9]*(/[1-9][0-9]*)?"), re.compile(r"(0|-?[1-9][0-9]*)(/[1-9][0-9]*)?")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
+EXPONENTS = {"cutoff": "tail", "rounds": "power", "local_steps * rounds": "steps"}
+"""Exponents of powers that letters stand for, and the sorts of these letters."""
+EXPONENT = re.compile(r"(-(?=[0-9]+$))?([0-9]+)( \* cutoff)?")
+"""Other exponents: a whole number, or a positive one times the cutoff."""
 EXPRESSION = re.compile(r"[A-Za-z0-9_+\-*/()., <>=]*")
 STAGES = {  # (name, of a client, has a step): (stage, lag)
-    ("x", False, False): ("start", 0), ("x*", False, False): ("start", 0), ("x+", False, False): ("end", 0),
-    ("g_start", True, False): ("start", 0), ("g_opt", True, False): ("start", 0),
-    ("E arbitrary g_start", False, False): ("start", 0), ("E uniform g_start", False, False): ("start", 0),
-    ("E arbitrary g_opt", False, False): ("start", 0), ("E uniform g_opt", False, False): ("start", 0),
-    ("N_server", False, False): ("end", 0),
-    ("x", True, True): ("path", 0), ("g", True, True): ("path", 0), ("N", True, True): ("path", 1),
-    ("x_mean", False, True): ("path", 0), ("g_mean", True, True): ("path", 0), ("x_own", True, False): ("start", 0),
-    **{(f"{g}point_{j}", g != "", False): ("start", 0) for j in range(3) for g in ("", "g_")},
-    ("A_weights", False, False): ("end", 0), ("V_weights", False, False): ("end", 0),
-    ("U_weights", False, False): ("end", 0), ("g_centre", False, False): ("start", 0),
-    **{(f"{name}_answers", False, False): ("end", 0) for name in "BAZ"}, ("unit", False, False): ("start", 0),
-    **{(f"{name}{ended}", False, False): ("end", 0) for name in ("interval", "weight") for ended in ("", "_ended")},
-    ("unit_ended", False, False): ("end", 0),
+    ("N", True, True): ("path", 1), ("x_mean", False, True): ("path", 0),
+    **{(name, True, True): ("path", 0) for name in ("x", "g", "g_mean")},
+    **{(name, True, False): ("start", 0) for name in (
+        "g_start", "g_opt", "x_own", "g_point_0", "g_point_1", "g_point_2",
+    )},
+    **{(name, False, False): ("start", 0) for name in (
+        "x", "x*", "g_centre", "unit", "point_0", "point_1", "point_2", "E arbitrary g_start", "E uniform g_start",
+        "E arbitrary g_opt", "E uniform g_opt",
+    )},
+    **{(name, False, False): ("end", 0) for name in (
+        "x+", "N_server", "A_weights", "V_weights", "U_weights", "B_answers", "A_answers", "Z_answers", "interval",
+        "weight", "interval_ended", "weight_ended", "unit_ended",
+    )},
 }  # fmt: skip
 STAGES |= {(f"x_{r}", False, False): ("end", 0) for r in range(2, 61)}  # the server's points after several rounds
 START_POINT, OPTIMUM, NEXT = ("x", False, ()), ("x*", False, ()), ("x+", False, ())
@@ -180,7 +184,7 @@ def seen(data: dict) -> dict:
 
 # work and memory are counted before anything is multiplied out
 
-LEFT = {"work": 0, "size": 0}
+LEFT = {part: LARGEST[part] for part in ("work", "size")}
 
 
 def spend(work: int) -> None:
@@ -401,7 +405,7 @@ def number(value: int | Fraction) -> Scalar:
     return Scalar({0: value.numerator} if value else {}, {0: value.denominator})
 
 
-ONE, MINUS, ZERO = number(1), number(-1), number(0)
+ONE, MINUS, ZERO, HALF = (number(c) for c in (1, -1, 0, Fraction(1, 2)))
 
 
 @functools.cache
@@ -452,25 +456,9 @@ class Proof:
     """Saved proof, read and checked, with what its checks share: names and regions."""
 
     def __init__(self, data: object, work: int | None = None) -> None:
-        LEFT["work"] = LARGEST["work"] if work is None else work
-        let_go()
         claims = type(data) is dict and data.get("format") == OF_CLAIM
-        given = keys("a proof", data, "format names regions theorems" + " bounds letters claim roots digest" * claims)
-        form = (
-            f"format {str(given['format'])[:60]!r} is another version's; `fedtheory prove CLAIM --save FILE` writes one"
-        )
-        need(given["format"] in (OF_THEOREM, OF_CLAIM), form)
-        self.names = [word("a name", name) for name in listed("names", given["names"], most=40)]
-        fit(all(map(NAME.fullmatch, self.names)), "names: allowed are letters, digits and _")
-        fit(len(set(self.names)) == len(self.names), "names: twice the same")
-        self.width = len(self.names)
-        self.number = {name: i for i, name in enumerate(self.names)}
-        self.theorems: list[dict] = []
-        self.charts: dict = {}
-        self.inside: dict = {}
-        self.shown_signs: dict = {}
-        self.signs: list[tuple] = []
-        self.kept, self.remembered = 0, 0
+        fields = "format names regions theorems" + " bounds letters claim roots digest" * claims
+        given = self.begun(data, fields, (OF_THEOREM, OF_CLAIM), 40, work)
         try:
             self.regions = [self.region(r) for r in listed("regions", given["regions"], most=LARGEST["regions"])]
         except UNREADABLE as error:
@@ -483,11 +471,31 @@ class Proof:
             with _named(self.at):
                 self.theorems.append(checked(self, line))
         self.claim = ClaimOfRuns(self, given) if claims else None
-        for at, scalar, region in self.signs:
+        for at, scalar, region, why in self.signs:
             with _named(at):
-                need(self._nonnegative(scalar, region), "what has to be >= 0 may be negative")
+                need(self._nonnegative(scalar, region), why)
         if self.claim is not None:
             self.claim.read(given["letters"], given["claim"], given["digest"], given["roots"])
+
+    def begun(self, data: object, fields: str, formats: tuple, most: int, work: int | None) -> dict:
+        """Read the names of a file with these fields, and return its parts."""
+        LEFT["work"] = LARGEST["work"] if work is None else work
+        let_go()
+        given = keys("a proof", data, fields)
+        form = str(given["format"])[:60]
+        need(given["format"] in formats,
+             f"format {form!r} is another version's; `fedtheory prove CLAIM --save FILE` writes one")  # fmt: skip
+        self.names = [word("a name", name) for name in listed("names", given["names"], most=most)]
+        fit(all(map(NAME.fullmatch, self.names)), "names: allowed are letters, digits and _")
+        fit(len(set(self.names)) == len(self.names), "names: twice the same")
+        self.width, self.number = len(self.names), {name: i for i, name in enumerate(self.names)}
+        self.theorems: list[dict] = []
+        self.charts: dict = {}
+        self.inside: dict = {}
+        self.shown_signs: dict = {}
+        self.signs: list[tuple] = []
+        self.kept, self.remembered = 0, 0
+        return given
 
     def __len__(self) -> int:
         return len(self.theorems)
@@ -520,17 +528,7 @@ class Proof:
 
     def condition_in_words(self, name: str, kind: str, bound: Scalar | None) -> str:
         """Return a region's condition in words, such as ``0 < eta <= 1/L``."""
-        most = "" if bound is None else self.shown(bound)
-        return {
-            "positive": f"{name} > 0",
-            "nonnegative": f"{name} >= 0",
-            "count": f"{name} a count >= 1",
-            "capped": f"0 < {name} <= {most}",
-            "interval": f"0 <= {name} <= {most}",
-            "at_least": f"{name} >= {most}",
-            "above": f"{name} > {most}",
-            "real": f"{name} any number",
-        }[kind]
+        return CONDITIONS[kind].format(name, "" if bound is None else self.shown(bound))
 
     def shown(self, scalar: Scalar) -> str:
         """Return a scalar as text."""
@@ -571,8 +569,7 @@ class Proof:
                 fit(scale.bit_length() <= 30 * LARGEST["digits"], "coefficients of too many denominators")
         spend(sum(map(len, parts)) * (1 + scale.bit_length() // 3000))
         made = [{key: c.numerator * (scale // c.denominator) for key, c in part.items()} for part in parts]
-        for part in made:
-            hold(part)
+        hold(*made)
         return Scalar(*made)
 
     def polynomial(self, data: object) -> dict:
@@ -643,10 +640,7 @@ class Proof:
             need(index not in seen, f"region: {name} twice")
             need(name != "K" or kind == "count", "region: K is a count")
             if bound is not None:
-                need(
-                    bound.letters <= seen,
-                    f"region: the bound of {name} uses what is not yet given",
-                )
+                need(bound.letters <= seen, f"region: the bound of {name} uses what is not yet given")
                 need(is_positive(pulled_back(bound.bottom, made), positive, pairs), f"region: {name}: a bound over 0")
             seen.add(index)
             u, above = {place(first): 1}, {0: 1, place(first): 1}
@@ -681,13 +675,14 @@ class Proof:
         need(all(index >= self.width for index in letters_of(made)), "a scalar of which the region says nothing")
         return made
 
-    def nonnegative(self, scalar: Scalar, region: int) -> bool:
-        """Note that a scalar has to be >= 0 on a region, and return true. The sign is decided when all else is right;
-        if it fails, the file is no proof."""
-        self.kept += size(scalar.top) + size(scalar.bottom)
-        fit(self.kept <= LARGEST["signs"], "too large: more terms and digits than any proof has")
-        self.signs.append((self.at, scalar, region))
-        return True
+    def ask(self, region: int, why: str, *scalars: Scalar, strict: bool = False) -> None:
+        """Note that scalars have to be >= 0 on a region, or > 0. The signs are decided when all else is right; if one
+        fails, the file is no proof, and that is why."""
+        for scalar in scalars:
+            self.kept += size(scalar.top) + size(scalar.bottom)
+            fit(self.kept <= LARGEST["signs"], "too large: more terms and digits than any proof has")
+            self.signs.append((self.at, scalar, region, why))
+            need(not strict or self.never_zero(scalar.top, region), why)
 
     def _nonnegative(self, scalar: Scalar, region: int) -> bool:
         if not scalar.top:
@@ -743,8 +738,9 @@ class Proof:
             if condition[0] not in {name for name, *_ in mine}:
                 return False
             for scalar, strict in self.conditions(*condition):
-                if not self.nonnegative(scalar, inner) or (strict and not self.never_zero(scalar.top, inner)):
+                if strict and not self.never_zero(scalar.top, inner):
                     return False
+                self.ask(inner, "a premise shown on a region whose conditions may be negative here", scalar)
         return True
 
     def conditions(self, name: str, kind: str, bound: Scalar | None) -> list:
@@ -763,8 +759,12 @@ class Proof:
         return [(x, kind == "capped"), (bound - x, False)]
 
 
-BOUNDED = {"positive": False, "nonnegative": False, "count": False, "real": False, "capped": True, "interval": True,
-           "at_least": True, "above": True}  # fmt: skip
+CONDITIONS = {
+    "positive": "{} > 0", "nonnegative": "{} >= 0", "count": "{} a count >= 1", "capped": "0 < {} <= {}",
+    "interval": "0 <= {} <= {}", "at_least": "{} >= {}", "above": "{} > {}", "real": "{} any number",
+}  # fmt: skip
+"""Kinds of condition in words."""
+BOUNDED = {kind: words.count("{}") == 2 for kind, words in CONDITIONS.items()}
 """Kinds of condition, and whether they have a bound."""
 
 
@@ -914,14 +914,11 @@ def together(*several: dict) -> dict:
 def one_algorithm(parameters: dict) -> None:
     """Raise if parameters belong to two algorithms. The algorithms are weighted updates, clients that answer,
     intervals between participations, a server's rounds, and cohorts."""
-    marks = (
-        ("weighted_lr",),
-        ("selected_lr",),
-        ("cutoff",),
-        ("server_lr", "client_round_probability"),
-        ("cohort", "probability"),
+    own = {"weighted_lr"}, {"selected_lr"}, {"cutoff"}, {"server_lr", "client_round_probability"}
+    need(
+        sum(bool(parameters.keys() & marks) for marks in (*own, {"cohort", "probability"})) <= 1,
+        f"two algorithms: {sorted(parameters)}",
     )
-    need(sum(any(n in parameters for n in mark) for mark in marks) <= 1, f"two algorithms: {sorted(parameters)}")
 
 
 class Arguments(dict):
@@ -943,6 +940,12 @@ def distinct(assumptions: list) -> list:
         if each not in made:
             made.append(each)
     return made
+
+
+def same_assumptions(one: dict, other: dict) -> bool:
+    """Whether two theorems have the same assumptions, in any order."""
+    both = one["assumptions"], other["assumptions"]
+    return all(any(a == b for b in those) for these, those in (both, both[::-1]) for a in these)
 
 
 def bare(names: str) -> tuple:
@@ -996,6 +999,14 @@ class Rules:
     def number(self, c: Scalar) -> list:
         """Return the items of a constant."""
         return [(("one",), c)]
+
+    def above(self, bound: Scalar, vector: list) -> list:
+        """Return the items of bound - |vector|^2."""
+        return [*self.number(bound), *self.square(vector, MINUS)]
+
+    def way(self, vector: list, c: Scalar) -> list:
+        """Return x+ - x + c vector."""
+        return [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(vector, c)]
 
     def vector_under(self, vector: list, binder: str) -> list:
         """Return a linear combination under a binder: a mean over clients, or a sum over steps."""
@@ -1088,36 +1099,18 @@ class Rules:
             several.append(given)
         return together(*several)
 
-    def concluded(
-        self,
-        form: dict,
-        *,
-        context: str,
-        kind: str = "",
-        equality: bool = False,
-        to_the_end: bool = False,
-        more: tuple = (),
-        assumptions: list | None = None,
-        parameters: dict | None = None,
-    ) -> dict:
+    def concluded(self, form: dict, *, context: str, to_the_end: bool = False, more: tuple = (), **said: Any) -> dict:
         """Return the theorem with this form; assumptions and parameters are those of the premises unless they are
-        given."""
-        inherited = [each for t in self.premises for each in t["assumptions"]] if assumptions is None else assumptions
-        of = self.inherited() if parameters is None else parameters
+        said, and there is no kind, nor an equality, unless it is said."""
+        inherited = [each for t in self.premises for each in t["assumptions"]]
+        assumed = distinct([*said.get("assumptions", inherited), *more])
+        of = said["parameters"] if "parameters" in said else self.inherited()
         one_algorithm(of)
-        assumed = distinct([*inherited, *more])
         for name, c in (*of.items(), *assumed):
             steady = name == "local_lr" or c is None or not self.proof.depends(c, "k")
             need(steady, f"{name}: allowed is what is the same at every step")
-        return {
-            "form": form,
-            "context": context,
-            "kind": kind,
-            "equality": equality,
-            "path_to_the_end": to_the_end,
-            "assumptions": assumed,
-            "parameters": of,
-        }
+        own = {"form": form, "context": context, "path_to_the_end": to_the_end}
+        return {"kind": "", "equality": False} | said | own | {"assumptions": assumed, "parameters": of}
 
     def like(self, theorem: dict, form: dict, **but: Any) -> dict:
         """Return the theorem with this form, given what a premise is and with the same sign, but for what is named."""
@@ -1136,7 +1129,8 @@ class Rules:
             self.context_allows(theorem, line["context"], line["kind"])
             self.inside(theorem)
             need(self.proof.never_zero(c.bottom, self.region), "a multiplier divides by what may be 0")
-            need(theorem["equality"] or self.proof.nonnegative(c, self.region), "a multiplier that may be negative")
+            if not theorem["equality"]:
+                self.proof.ask(self.region, "a multiplier that may be negative", c)
             equality &= theorem["equality"]
             closed = "k" not in self.frees(theorem)
             to_the_end &= (theorem["path_to_the_end"] or closed) and not self.proof.depends(c, "k")
@@ -1145,20 +1139,15 @@ class Rules:
             c, vector = self.proof.scalar(factor), self.vector(data)
             need(all(self.proof.never_zero(d.bottom, self.region) for _, d in vector), "a square divides by what is 0")
             items = self.square(vector)
-            need(self.proof.nonnegative(c, self.region), "a square's multiplier that may be negative")
+            self.proof.ask(self.region, "a square's multiplier that may be negative", c)
             to_the_end &= not self.proof.depends(c, "k")
             word("binders of a square", bound, (*BINDERS, "MK", "SK"))
             for binder in bound:
                 items = self.under(items, binder)
             parts.append((items, c))
-        need(self.proof.nonnegative(constant, self.region), "a constant that may be negative")
-        return self.concluded(
-            self.total(*parts, (self.number(constant), None)),
-            context=line["context"],
-            kind=line["kind"],
-            equality=equality,
-            to_the_end=to_the_end,
-        )
+        self.proof.ask(self.region, "a constant that may be negative", constant)
+        said = {"context": line["context"], "kind": line["kind"], "equality": equality, "to_the_end": to_the_end}
+        return self.concluded(self.total(*parts, (self.number(constant), None)), **said)
 
     def frees(self, theorem: dict) -> set:
         """Return which of the client i and the step k are free in a theorem."""
@@ -1192,7 +1181,7 @@ class Rules:
         need(base["form"] == self.total((first, None)), "the base is another one")
         need(step["form"] == self.total((later, None), (bound, -factor)), "the step is another one")
         need(self.region == step["where"] and self.proof.within(self.region, base["where"]), "regions of an induction")
-        need(self.proof.nonnegative(factor, self.region), "an induction's factor that may be negative")
+        self.proof.ask(self.region, "an induction's factor that may be negative", factor)
         need(any(self.proof.depends(c, "k") for _, c in bound) or any("k" in free(e) for e, _ in bound), "no k in it")
         return self.concluded(self.total((bound, None)), context=step["context"], kind=step["kind"], to_the_end=True)
 
@@ -1211,9 +1200,8 @@ class Rules:
         need(all(self.proof.never_zero(c.bottom, self.region) for c in values.values()), "a value divides by what is 0")
         for condition in self.proof.regions[theorem["where"]]:
             for scalar, strict in self.proof.conditions(*condition):
-                changed, why = self.proof.put(scalar, values), f"the condition on {condition[0]} is not met"
-                need(self.proof.nonnegative(changed, self.region), why)
-                need(not strict or self.proof.never_zero(changed.top, self.region), why)
+                why = f"the condition on {condition[0]} is not met"
+                self.proof.ask(self.region, why, self.proof.put(scalar, values), strict=strict)
         form = {e: self.proof.put(c, values) for e, c in theorem["form"].items()}
         return self.like(
             theorem,
@@ -1244,9 +1232,7 @@ class Rules:
             return [(entry, ONE)]
         if entry[0] == "value":
             need(stage(entry[2])[0] == "start" or "S" not in entry[1], "a cohort's later value")
-            return [
-                (("value", entry[1].replace("S", "M") if stage(entry[2])[0] == "start" else entry[1], entry[2]), ONE)
-            ]
+            return [(over_all(entry), ONE)]
         cohorts = ["S" in t[0] for t in entry[2:]]
         if "S" not in entry[1] and not any(cohorts):
             return [(entry, ONE)]
@@ -1285,9 +1271,7 @@ class Rules:
         """Conclude <mean_S g_i - E mean_S g_i, w> = 0 for a family g_i and a vector w that are known at the start."""
         family, other, kind = atom_of(self.given["family"]), self.vector(self.given["other"]), self.line["kind"]
         need(stage(family)[0] == "start" and family[1] and kind in ("uniform", "arbitrary"), "of a family at the start")
-        need(
-            all(stage(t[1])[0] == "start" and "S" not in t[0] and not open_client(t) for t, _ in other), "with a later"
-        )
+        need(not any(open_client(t) for t, _ in self.known(other)), "of a client")
         need(not any(self.proof.depends(c, "k") for _, c in other), "of a step")
         mean = [(("S", family), ONE)]
         form = self.dot([*mean, *self.of(atom_of([f"E {kind} {family[0]}", False, []]), -1)], other)
@@ -1303,47 +1287,35 @@ class Rules:
             self.context_allows(theorem, "kind", kind)
             self.inside(theorem)
             late.append({e: c for e, c in theorem["form"].items() if not at_start(e)})
-        need(self.proof.nonnegative(q, self.region) and self.proof.nonnegative(p, self.region), "no probability")
+        self.proof.ask(self.region, "no probability", q, p)
         need(late[0] == late[1], "what is not known at the start differs between the kinds")
         need(not any("S" in e[1] + "".join(t[0] for t in e[2:] if e[0] == "product") for e in late[0]), "a cohort's")
         return q, p
 
     def mix(self) -> dict:
         """Conclude the expectation over the kind of round: uniform with the given probability, otherwise arbitrary."""
-        snapshot, arbitrary = self.premises
         q, p = self.two_kinds("uniform", "arbitrary")
-        one, other = snapshot["parameters"], arbitrary["parameters"]
+        one, other = (theorem["parameters"] for theorem in self.premises)
         need("size" in one and "size" in other, "no sizes of cohorts")
         several = ({n: v for n, v in of.items() if n != "size"} for of in (one, other))
         of_mixture = {"cohort": one["size"], "arbitrary_cohort": other["size"], "probability": q}
-        parameters = together(*several, of_mixture)
-        form = self.total((self.items(snapshot), q), (self.items(arbitrary), p))
-        return self.concluded(
-            form,
-            context="start",
-            parameters=parameters,
-            more=(("random_kinds", q),),
-            equality=snapshot["equality"] and arbitrary["equality"],
-        )
+        return self.mixed((q, p), ("random_kinds", q), together(*several, of_mixture))
+
+    def mixed(self, shares: tuple, law: tuple, parameters: dict) -> dict:
+        """Conclude the sum of the premises times the shares of their kinds of round, drawn by this law."""
+        form = self.total(*((self.items(t), c) for t, c in zip(self.premises, shares, strict=True)))
+        equality = all(theorem["equality"] for theorem in self.premises)
+        return self.concluded(form, context="start", parameters=parameters, more=(law,), equality=equality)
 
     def mix_server(self) -> dict:
         """Conclude the expectation over the kind of round: the clients' with the given probability, otherwise the
         server's."""
-        server, clients = self.premises
         q, p = self.two_kinds("server", "arbitrary")
-        one, other = server["parameters"], clients["parameters"]
+        one, other = (theorem["parameters"] for theorem in self.premises)
         need("server_lr" in one and "size" in other, "no step of the server, or no size of the cohort")
         parameters = together(one, other)
         of_mixture = {"arbitrary_cohort": parameters.pop("size"), "client_round_probability": q}
-        parameters = together(parameters, of_mixture)
-        form = self.total((self.items(server), p), (self.items(clients), q))
-        return self.concluded(
-            form,
-            context="start",
-            parameters=parameters,
-            more=(("random_client_rounds", q),),
-            equality=server["equality"] and clients["equality"],
-        )
+        return self.mixed((p, q), ("random_client_rounds", q), together(parameters, of_mixture))
 
     # axioms
 
@@ -1373,6 +1345,10 @@ class Rules:
         context = "cohort" if {"path", "end"} & {stage(p)[0], stage(q)[0]} else "start"
         return p, q, [*self.of(p), *self.of(q, -1)], context
 
+    def slopes(self, p: tuple, q: tuple) -> list:
+        """Return grad F_i(p) - grad F_i(q)."""
+        return [*self.gradient(p), *self.minus(self.gradient(q))]
+
     def gradient(self, point: tuple) -> list:
         """Return grad F_i at a point."""
         if point[:2] == ("x", True):
@@ -1391,29 +1367,25 @@ class Rules:
     def smooth(self) -> dict:
         """Conclude L^2 |p - q|^2 - |grad F_i(p) - grad F_i(q)|^2 >= 0."""
         p, q, d, context = self.points()
-        L, g = self.argument("L"), [*self.gradient(p), *self.minus(self.gradient(q))]
-        squared = L * L
-        return self.axiom([*self.square(d, squared), *self.square(g, MINUS)], ("smooth", L), context=context)
+        L = self.argument("L")
+        items = [*self.square(d, L * L), *self.square(self.slopes(p, q), MINUS)]
+        return self.axiom(items, ("smooth", L), context=context)
 
     def cocoercive(self) -> dict:
         """Conclude (mu + L) <grad F_i(p) - grad F_i(q), p - q> >= mu L |p - q|^2 + |grad F_i(p) - grad F_i(q)|^2."""
         p, q, d, context = self.points()
-        L, mu, g = self.argument("L"), self.argument("mu"), [*self.gradient(p), *self.minus(self.gradient(q))]
+        L, mu, g = self.argument("L"), self.argument("mu"), self.slopes(p, q)
         items = [*self.dot(g, d, L + mu), *self.square(d, -(L * mu)), *self.square(g, MINUS)]
         return self.axiom(items, ("smooth", L), ("strongly_convex", mu), context=context)
 
     def interpolated(self) -> dict:
         """Conclude the interpolation inequality of mu-strongly convex, L-smooth functions, times 2 (L - mu)."""
         p, q, d, context = self.points()
-        L, mu, g = self.argument("L"), self.argument("mu"), [*self.gradient(p), *self.minus(self.gradient(q))]
+        L, mu, g = self.argument("L"), self.argument("mu"), self.slopes(p, q)
         twice, wide = number(2) * mu, number(2) * (L - mu)
         above = [*self.values(p, q), *self.dot(self.minus(self.gradient(q)), d)]
-        items = [
-            *((e, c * wide) for e, c in above),
-            *self.dot(g, d, twice),
-            *self.square(g, MINUS),
-            *self.square(d, -(L * mu)),
-        ]
+        items = [*((e, c * wide) for e, c in above), *self.dot(g, d, twice)]
+        items += [*self.square(g, MINUS), *self.square(d, -(L * mu))]
         return self.axiom(items, ("smooth", L), ("strongly_convex", mu), context=context)
 
     def values(self, p: tuple, q: tuple) -> list:
@@ -1424,16 +1396,14 @@ class Rules:
         """Conclude F_i(p) >= F_i(q) + <grad F_i(q), p - q> + mu/2 |p - q|^2."""
         p, q, d, context = self.points()
         mu = self.argument("mu")
-        half = mu * number(Fraction(-1, 2))
-        items = [*self.values(p, q), *self.dot(self.minus(self.gradient(q)), d), *self.square(d, half)]
+        items = [*self.values(p, q), *self.dot(self.minus(self.gradient(q)), d), *self.square(d, -(mu * HALF))]
         return self.axiom(items, ("strongly_convex", mu), context=context)
 
     def descent(self) -> dict:
         """Conclude F_i(p) <= F_i(q) + <grad F_i(q), p - q> + L/2 |p - q|^2."""
         p, q, d, context = self.points()
         L = self.argument("L")
-        half = L * number(Fraction(1, 2))
-        items = [*self.values(q, p), *self.dot(self.gradient(q), d), *self.square(d, half)]
+        items = [*self.values(q, p), *self.dot(self.gradient(q), d), *self.square(d, L * HALF)]
         return self.axiom(items, ("smooth", L), context=context)
 
     def constants_in_order(self) -> dict:
@@ -1448,37 +1418,38 @@ class Rules:
         g = self.gradient(point)
         apart = [*g, *self.minus(self.vector_under(g, "M"))]
         name = "bounded_dissimilarity" + ("_at_optimum" if point == OPTIMUM else "")
-        items = [*self.number(squared), *self.square(apart, MINUS)]
+        items = self.above(squared, apart)
         return self.axiom(items, (name, squared), context="cohort" if stage(point)[0] == "path" else "start")
 
     def other(self) -> list:
         """Read the vector that an axiom is paired with."""
         return self.vector(self.given["other"])
 
+    def known(self, vector: list, *also: tuple) -> list:
+        """Return a vector; raise unless it is known at the start, or made of these too."""
+        known = all((stage(t[1])[0] == "start" or t[1] in also) and "S" not in t[0] for t, _ in vector)
+        need(known, "with what is known later")
+        return vector
+
     def optimal(self) -> dict:
         """Conclude <grad F(x*), w> = 0 for w known at the start."""
-        other = self.other()
-        need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "with what is known later")
-        return self.axiom(self.dot(self.vector_under(self.gradient(OPTIMUM), "M"), other), equality=True)
-
-    def step(self) -> Scalar:
-        """Return the local step size."""
-        return self.parameter("local_lr")
+        slope = self.vector_under(self.gradient(OPTIMUM), "M")
+        return self.axiom(self.dot(slope, self.known(self.other())), equality=True)
 
     def local_step(self) -> dict:
         """Conclude <x_{i,k+1} - x_{i,k} + eta (grad F_i(x_{i,k}) + N_{i,k}), w> = 0."""
         moved = [
             *self.of(shifted(ITERATE, 1, 0, 1)),
             *self.of(ITERATE, -1),
-            *self.scaled([*self.of(ALONG), *self.of(NOISE)], self.step()),
+            *self.scaled([*self.of(ALONG), *self.of(NOISE)], self.said["local_lr"]),
         ]
         return self.axiom(self.dot(moved, self.other()), context="cohort", equality=True)
 
     def round(self) -> dict:
         """Conclude <x+ - x + eta sum_k mean_S (grad F_i(x_{i,k}) + N_{i,k}), w> = 0."""
-        need(not self.proof.depends(self.step(), "k"), "steps of several sizes")
+        need(not self.proof.depends(self.said["local_lr"], "k"), "steps of several sizes")
         steps = self.vector_under(self.vector_under([*self.of(ALONG), *self.of(NOISE)], "S"), "K")
-        moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(steps, self.step())]
+        moved = self.way(steps, self.said["local_lr"])
         return self.axiom(self.dot(moved, self.other()), context="cohort", equality=True)
 
     def unbiased(self) -> dict:
@@ -1499,12 +1470,12 @@ class Rules:
     def variance(self) -> dict:
         """Conclude E|N_{i,k}|^2 <= sigma^2."""
         squared = self.argument("squared")
-        items = [*self.number(squared), *self.square(self.of(NOISE), MINUS)]
+        items = self.above(squared, self.of(NOISE))
         return self.axiom(items, ("bounded_noise", squared), ("cohort_before_noise", None), context="cohort")
 
     def uncorrelated(self) -> dict:
         """Conclude |mean_S N_{i,k}|^2 = mean_S |N_{i,k}|^2 / size."""
-        size = self.parameter("size")
+        size = self.said["size"]
         apart = self.under(self.square(self.of(NOISE)), "S")
         items = [
             *self.square(self.vector_under(self.of(NOISE), "S")),
@@ -1534,22 +1505,19 @@ class Rules:
 
     def server_round(self) -> dict:
         """Conclude <x+ - x + eta (grad F(x) + N), w> = 0 for a server's round with step size eta and noise N."""
-        step = self.parameter("server_lr")
         gradient = [*self.vector_under(self.gradient(START_POINT), "M"), *self.of(SERVER_NOISE)]
-        moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(gradient, step)]
+        moved = self.way(gradient, self.said["server_lr"])
         return self.server_axiom(self.dot(moved, self.closed()), equality=True)
 
     def server_unbiased(self) -> dict:
         """Conclude <N, w> = 0 for the server's noise N and w known at the start."""
-        other = self.closed()
-        need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "noise against what is known later")
+        other = self.known(self.closed())
         return self.server_axiom(self.dot(self.of(SERVER_NOISE), other), ("unbiased_server_noise", None), equality=True)
 
     def server_variance(self) -> dict:
         """Conclude E|N|^2 <= sigma^2 for the server's noise N."""
         squared = self.argument("squared")
-        items = [*self.number(squared), *self.square(self.of(SERVER_NOISE), MINUS)]
-        return self.server_axiom(items, ("bounded_server_noise", squared))
+        return self.server_axiom(self.above(squared, self.of(SERVER_NOISE)), ("bounded_server_noise", squared))
 
     def server_descent(self) -> dict:
         """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a server's round."""
@@ -1557,7 +1525,7 @@ class Rules:
 
     def round_descent(self) -> list:
         """Return F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 - F_i(x+)."""
-        d, half = [*self.of(NEXT), *self.of(START_POINT, -1)], self.argument("L") * number(Fraction(1, 2))
+        d, half = self.way([], ONE), self.argument("L") * HALF
         return [*self.values(START_POINT, NEXT), *self.dot(self.gradient(START_POINT), d), *self.square(d, half)]
 
     # all clients' paths, whoever takes part
@@ -1596,19 +1564,18 @@ class Rules:
     def weighted_noise(self) -> dict:
         """Conclude E|mean N_{i,k}|^2 <= bound."""
         bound, mean = self.argument("bound"), self.vector_under(self.of(NOISE), "M")
-        items = [*self.number(bound), *self.square(mean, MINUS)]
-        return self.mean_axiom(items, ("bounded_weighted_noise", bound), *bare("uncorrelated_noise unbiased_noise"))
+        named = bare("uncorrelated_noise unbiased_noise")
+        return self.mean_axiom(self.above(bound, mean), ("bounded_weighted_noise", bound), *named)
 
     def stochastic_gradient(self) -> dict:
         """Conclude E|grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2."""
         squared, whole = self.argument("squared"), [*self.of(ALONG), *self.of(NOISE)]
-        items = [*self.number(squared), *self.square(whole, MINUS)]
-        return self.mean_axiom(items, ("bounded_stochastic_gradients", squared))
+        return self.mean_axiom(self.above(squared, whole), ("bounded_stochastic_gradients", squared))
 
     def has_minimum(self) -> Scalar:
         """Return the argument mu, which must be > 0, so that each client's function has a minimizer."""
         mu = self.argument("mu")
-        need(self.proof.nonnegative(mu, self.region) and self.proof.never_zero(mu.top, self.region), "no least value")
+        self.proof.ask(self.region, "no least value", mu, strict=True)
         return mu
 
     def lowest(self) -> dict:
@@ -1655,16 +1622,12 @@ class Rules:
         own, pairs = {"local_lr", "weighted_lr", "clients"}, tuple(zip(also, also, strict=True))
         return self.stated(items, own, more, pairs, steady=True, context="start", equality=equality)
 
-    def parameter(self, name: str) -> Scalar:
-        """Return one of the line's parameters."""
-        return self.said[name]
-
     def weighted_round(self) -> dict:
         """Conclude <x+ - x + eta (sum_k mean grad F_i(x_{i,k}) + A + V + U), w> = 0. A is the weights' bias, V the
         part of participation and U the round's noise."""
         steps = self.vector_under(self.vector_under(self.of(ALONG), "M"), "K")
         steps = [*steps, *self.of(WEIGHT_BIAS), *self.of(PARTICIPATION), *self.of(ROUND_NOISE)]
-        moved = [*self.of(NEXT), *self.of(START_POINT, -1), *self.scaled(steps, self.parameter("weighted_lr"))]
+        moved = self.way(steps, self.said["weighted_lr"])
         return self.weighted_axiom(self.dot(moved, self.other()), equality=True)
 
     def weighted_descent(self) -> dict:
@@ -1682,21 +1645,20 @@ class Rules:
 
     def weighted_noise_of_a_round(self) -> dict:
         """Conclude <U, w> = 0 for the round's noise U and w known at the start."""
-        other = self.other()
-        need(all(stage(t[1])[0] == "start" and "S" not in t[0] for t, _ in other), "noise against what is known later")
+        other = self.known(self.other())
         named = bare("unbiased_noise independent_participation")
         return self.weighted_axiom(self.dot(self.of(ROUND_NOISE), other), *named, equality=True)
 
     def over_count(self, scalar: Scalar) -> Scalar:
         """Return a scalar divided by the number of clients."""
-        need(bool(self.parameter("clients").top), "no clients")
-        return scalar / self.parameter("clients")
+        need(bool(self.said["clients"].top), "no clients")
+        return scalar / self.said["clients"]
 
     def scaled_noise(self) -> dict:
         """Conclude E|U|^2 <= scale K sigma^2 / M for the round's noise U."""
         squared, scale = self.argument("squared"), self.argument("scale")
         bound = scale * self.proof.name("K") * squared
-        items = [*self.number(self.over_count(bound)), *self.square(self.of(ROUND_NOISE), MINUS)]
+        items = self.above(self.over_count(bound), self.of(ROUND_NOISE))
         named = bare("uncorrelated_noise unbiased_noise independent_participation")
         return self.weighted_axiom(items, ("bounded_noise", squared), *named, also=("scale",))
 
@@ -1725,14 +1687,12 @@ class Rules:
     def around_plain_mean(self) -> dict:
         """Conclude |grad F_i(x) - g|^2 <= sigma_G^2, g the mean of the clients' gradients with equal weights."""
         squared, apart = self.argument("squared"), [*self.gradient(START_POINT), *self.of(("g_centre", False, ()), -1)]
-        items = [*self.number(squared), *self.square(apart, MINUS)]
-        return self.weighted_axiom(items, ("bounded_dissimilarity_of_plain_mean", squared))
+        return self.weighted_axiom(self.above(squared, apart), ("bounded_dissimilarity_of_plain_mean", squared))
 
     def bounded_gradient(self) -> dict:
         """Conclude |grad F(x)|^2 <= G^2."""
         squared, mean = self.argument("squared"), self.vector_under(self.gradient(START_POINT), "M")
-        items = [*self.number(squared), *self.square(mean, MINUS)]
-        return self.weighted_axiom(items, ("bounded_gradient", squared))
+        return self.weighted_axiom(self.above(squared, mean), ("bounded_gradient", squared))
 
     def own_share(self) -> dict:
         """Conclude |v_i - mean v|^2 <= 4 (1 - w)^2 C, from |v_i - c|^2 <= C with a common centre c, if each client's
@@ -1750,7 +1710,7 @@ class Rules:
         need(not any(map(free, near)), "a premise of another form")
         need(not any(self.proof.depends(c, "k") for c in rest.values()), "a bound of a step")
         far = ONE - least
-        need(self.proof.nonnegative(far, self.region), "a weight above 1")
+        self.proof.ask(self.region, "a weight above 1", far)
         given = together(self.inherited(), {"least_weight": least})
         four = far**2 * number(4)
         apart = [*own, *self.minus(self.vector_under(own, "M"))]
@@ -1767,10 +1727,7 @@ class Rules:
 
     def sent_known(self) -> list:
         """Read the vector that a mean is paired with: known at the start, or the mean answer B."""
-        other = self.other()
-        known = all((stage(t[1])[0] == "start" or t[1] == MEAN_ANSWER) and "S" not in t[0] for t, _ in other)
-        need(known, "a mean against what is known later")
-        return other
+        return self.known(self.other(), MEAN_ANSWER)
 
     def at_most(self, theorem: dict, summed: list, factor: Scalar) -> list:
         """Return factor C, from the premise C - |sum_k of these|^2 >= 0 for every client."""
@@ -1786,10 +1743,8 @@ class Rules:
     def answered_round(self) -> dict:
         """Conclude <x+ - x + c (B + Z), w> = 0. B is the mean answer, Z the spread of the answers around it, and c the
         step size."""
-        sent = self.scaled([*self.of(MEAN_ANSWER), *self.of(SPREAD)], self.parameter("selected_lr"))
-        return self.answer_axiom(
-            self.dot([*self.of(NEXT), *self.of(START_POINT, -1), *sent], self.other()), equality=True
-        )
+        moved = self.way([*self.of(MEAN_ANSWER), *self.of(SPREAD)], self.said["selected_lr"])
+        return self.answer_axiom(self.dot(moved, self.other()), equality=True)
 
     def answered_descent(self) -> dict:
         """Conclude F_i(x+) <= F_i(x) + <grad F_i(x), x+ - x> + L/2 |x+ - x|^2 for a round of clients that answer."""
@@ -1800,7 +1755,7 @@ class Rules:
         A."""
         other = self.sent_known()
         sums = self.vector_under(self.vector_under(self.of(ALONG), "M"), "K")
-        whole = [*sums, *self.scaled(self.of(MISMATCH), self.parameter("mismatch"))]
+        whole = [*sums, *self.scaled(self.of(MISMATCH), self.said["mismatch"])]
         items = self.dot([*self.of(MEAN_ANSWER), *self.minus(whole)], other)
         return self.answer_axiom(items, ("unbiased_noise", None), ("independent_answers", None), equality=True)
 
@@ -1811,8 +1766,7 @@ class Rules:
     def mismatch_of_answers(self) -> dict:
         """Conclude |A|^2 <= C for the mismatch's direction A, from |sum_k grad F_i(x_{i,k})|^2 <= C."""
         (theorem,) = self.premises
-        minus = self.square(self.of(MISMATCH), MINUS)
-        return self.answer_axiom([*self.at_most(theorem, [ALONG], ONE), *minus])
+        return self.answer_axiom([*self.at_most(theorem, [ALONG], ONE), *self.square(self.of(MISMATCH), MINUS)])
 
     def of_updates(self, name: str, argument: str, bounded: list) -> dict:
         """Conclude |bounded|^2 <= factor C from |sum_k (grad F_i(x_{i,k}) + N_{i,k})|^2 <= C; the factor is an
@@ -1837,16 +1791,13 @@ class Rules:
 
     def bounded_local_gradient(self) -> dict:
         """Conclude |grad F_i(x_{i,k}) + N_{i,k}|^2 <= G^2."""
-        squared, minus = self.argument("squared"), MINUS
-        items = [*self.number(squared), *self.square([*self.of(ALONG), *self.of(NOISE)], minus)]
-        return self.of_paths(items, ("bounded_local_gradients", squared))
+        squared, whole = self.argument("squared"), [*self.of(ALONG), *self.of(NOISE)]
+        return self.of_paths(self.above(squared, whole), ("bounded_local_gradients", squared))
 
     def path_of_bounded_steps(self) -> dict:
         """Conclude |x_{i,k} - x|^2 <= (k eta G)^2."""
-        squared, k, minus = self.argument("squared"), self.proof.name("k"), MINUS
-        reach = k * self.step()
-        most = reach * reach * squared
-        items = [*self.number(most), *self.square([*self.of(ITERATE), *self.of(START_POINT, -1)], minus)]
+        squared, reach = self.argument("squared"), self.proof.name("k") * self.said["local_lr"]
+        items = self.above(reach * reach * squared, [*self.of(ITERATE), *self.of(START_POINT, -1)])
         return self.of_paths(items, ("bounded_local_gradients", squared), to_the_end=True)
 
     # intervals between participations
@@ -1857,15 +1808,15 @@ class Rules:
         own = {"absence", "cutoff", "tail"}
         need(set(self.said) == {*own, *also}, "parameters of an axiom")
         need(self.letter("cutoff") != self.letter("tail"), "one letter for two")
-        q = self.parameter("absence")
-        need(self.proof.nonnegative(q, self.region) and self.proof.nonnegative(ONE - q, self.region), "q")
+        q = self.said["absence"]
+        self.proof.ask(self.region, "q is no probability", q, ONE - q)
         need(not any(self.proof.depends(q, self.letter(n)) for n in ("cutoff", "tail")), "q depends on the cutoff")
         law = () if self.line["rule"] == "unit" else bare("independent_participation")
         return self.stated(items, own, law, tuple(zip(also, also, strict=True)), context="run", equality=equality)
 
     def letter(self, parameter: str) -> str:
         """Return the letter that a parameter is."""
-        scalar = self.parameter(parameter)
+        scalar = self.said[parameter]
         found = [n for n in self.proof.names if scalar == self.proof.name(n)]
         need(len(found) == 1, f"{parameter} is no letter")
         return found[0]
@@ -1882,7 +1833,7 @@ class Rules:
     def grows(self, counted: str, head: str, start: dict, first: Scalar, growth: Scalar) -> None:
         """Raise unless the argument ``value`` is what an induction over a count gives. It has to be ``first`` at the
         start and to grow by ``growth`` from one count to the next."""
-        value, q = self.argument("value"), self.parameter("absence")
+        value, q = self.argument("value"), self.said["absence"]
         need(not any(self.proof.depends(Scalar(value.bottom), n) for n in (counted, head)), "a division")
         need(self.proof.put(value, start) == first, "not what the law's induction gives, at first")
         later = {counted: self.proof.name(counted) + ONE, head: self.proof.name(head) * q}
@@ -1890,32 +1841,28 @@ class Rules:
 
     def moment_of_an_interval(self) -> dict:
         """Conclude the first or second moment of an interval I that is cut off at C, times (1 - q)^power."""
-        d, q = self.degree(1), self.parameter("absence")
-        C, scale = self.parameter("cutoff"), (ONE - q) ** d
+        d, q = self.degree(1), self.said["absence"]
+        C, scale = self.said["cutoff"], (ONE - q) ** d
         more = C + ONE
         rise = more**d - C**d
-        growth = scale * self.parameter("tail") * rise
+        growth = scale * self.said["tail"] * rise
         cutoff, tail = self.letter("cutoff"), self.letter("tail")
         self.grows(cutoff, tail, {cutoff: ONE, tail: q}, scale, growth)
         items = self.dot(self.of(INTERVAL), self.of(INTERVAL if d == 2 else UNIT), scale)
-        return self.interval_axiom([*items, *self.negative(self.argument("value"))], equality=True)
-
-    def negative(self, scalar: Scalar) -> list:
-        """Return the items of minus a constant."""
-        return self.number(-scalar)
+        return self.interval_axiom([*items, *self.number(-self.argument("value"))], equality=True)
 
     def before_cutoff(self) -> tuple[str, str]:
         """Return the letters of t and q^t; raise unless 0 <= t < C."""
-        t, names = self.parameter("history"), [self.letter(n) for n in ("cutoff", "tail", "history", "head")]
+        t, names = self.said["history"], [self.letter(n) for n in ("cutoff", "tail", "history", "head")]
         need(len(set(names)) == 4, "one letter for two")
-        need(not any(self.proof.depends(self.parameter("absence"), n) for n in names), "q depends on the history")
-        left = self.parameter("cutoff") - ONE - t
-        need(self.proof.nonnegative(t, self.region) and self.proof.nonnegative(left, self.region), "t < C")
+        need(not any(self.proof.depends(self.said["absence"], n) for n in names), "q depends on the history")
+        left = self.said["cutoff"] - ONE - t
+        self.proof.ask(self.region, "t < C, and no negative one, is not shown", t, left)
         return names[2], names[3]
 
     def early_moment_of_an_interval(self) -> dict:
         """Conclude a moment of power 0, 1 or 2 of an interval that ended by t < C, times (1 - q)^power."""
-        d, q = self.degree(0), self.parameter("absence")
+        d, q = self.degree(0), self.said["absence"]
         t, head = self.before_cutoff()
         p = ONE - q
         scale, more = p**d, self.proof.name(t) + ONE
@@ -1923,12 +1870,12 @@ class Rules:
         self.grows(t, head, {t: ZERO, head: ONE}, ZERO, growth)
         u, v = ((UNIT_ENDED, UNIT_ENDED), (INTERVAL_ENDED, UNIT_ENDED), (INTERVAL_ENDED, INTERVAL_ENDED))[d]
         items = self.dot(self.of(u), self.of(v), scale)
-        return self.interval_axiom([*items, *self.negative(self.argument("value"))], "history", "head", equality=True)
+        return self.interval_axiom([*items, *self.number(-self.argument("value"))], "history", "head", equality=True)
 
     def late(self, count: Scalar) -> None:
         """Raise unless t >= count C."""
-        least = count * self.parameter("cutoff")
-        need(self.proof.nonnegative(self.argument("history") - least, self.region), "t >= m C")
+        least = count * self.said["cutoff"]
+        self.proof.ask(self.region, "t >= m C is not shown", self.argument("history") - least)
 
     def mean_of_ended_intervals(self) -> dict:
         """Conclude that the weight has the interval's mean, once t >= C."""
@@ -1946,7 +1893,7 @@ class Rules:
         need(set(mean["form"]) <= {entry, ("one",)}, "a premise of another form")
         scale, shift = (mean["form"].get(e, ZERO) for e in (entry, ("one",)))
         m = self.argument("ended")
-        need(self.proof.nonnegative(m - ONE, self.region), "m >= 1")
+        self.proof.ask(self.region, "m >= 1 is not shown", m - ONE)
         self.late(m)
         need(bool(m.top), "no intervals")
         share, squared = ONE / m, scale**2
@@ -1962,7 +1909,7 @@ class Rules:
         """Conclude a bound of E|c weight + d|^2 by that of an ended interval and q^t (c + d)^2, for t < C."""
         self.before_cutoff()
         c, d = self.argument("slope"), self.argument("shift")
-        absent = self.parameter("head") * (c + d) ** 2
+        absent = self.said["head"] * (c + d) ** 2
         items = [*self.affine(INTERVAL_ENDED, UNIT_ENDED), *self.number(absent), *self.affine(WEIGHT, UNIT, -1)]
         return self.interval_axiom(items, "history", "head")
 
@@ -1986,7 +1933,7 @@ class Rules:
         found = WorstCase(given["certificate"])
         L, mu, zeta, noise = (self.argument(n) for n in ("L", "mu", "dissimilarity", "noise"))
         extra = {n: None if given[n] is None else self.argument(n) for n in ("server_noise", "clients")}
-        self.positive_scalar(L)
+        self.proof.ask(self.region, "L may be negative, or may be 0", L, strict=True)
         at_least = [mu - L * number(found.mu / found.L), zeta, -noise]
         at_least += [] if found.nu else [-zeta]
         if extra["clients"] is not None:
@@ -2001,21 +1948,10 @@ class Rules:
                 raise Wrong("a server's round without its noise")
             at_least.append(-extra["server_noise"])
             assumed.append(("bounded_server_noise", extra["server_noise"]))
-        for scalar in at_least:
-            need(self.proof.nonnegative(scalar, self.region), "a constant that is out of its bounds")
+        self.proof.ask(self.region, "a constant out of its bounds: what they leave may be negative", *at_least)
         context, kind, parameters, laws = self.law_of(found, L, extra["clients"])
-        return self.concluded(
-            self.total((self.bound_of(found, L, zeta), None)),
-            context=context,
-            kind=kind,
-            more=(*assumed, *laws),
-            parameters=parameters,
-        )
-
-    def positive_scalar(self, scalar: Scalar) -> None:
-        """Raise unless L is > 0 on the region."""
-        need(self.proof.nonnegative(scalar, self.region), "L may be negative")
-        need(self.proof.never_zero(scalar.top, self.region), "L may be 0")
+        form, assumed = self.total((self.bound_of(found, L, zeta), None)), [*assumed, *laws]
+        return self.concluded(form, context=context, kind=kind, more=tuple(assumed), parameters=parameters)
 
     def bound_of(self, found: WorstCase, L: Scalar, zeta: Scalar) -> list:
         """Return the items of bound - metric."""
@@ -2676,11 +2612,7 @@ def checked(proof: Proof, line: object) -> dict:
     fit(rules.given.keys() == rules.given.asked, f"{name}: arguments that the rule does not have")
     for part in ("form", "context", "kind", "equality", "path_to_the_end", "parameters"):
         need(stated[part] == found[part], f"{name}: the file's {part} is not what the rule concludes")
-    same = [
-        [any(a == b for b in other) for a in one]
-        for one, other in ((stated["assumptions"], found["assumptions"]), (found["assumptions"], stated["assumptions"]))
-    ]
-    need(all(map(all, same)), f"{name}: the file's assumptions are not what the rule concludes")
+    need(same_assumptions(stated, found), f"{name}: the file's assumptions are not what the rule concludes")
     for c in stated["form"].values():
         need(proof.never_zero(c.bottom, stated["where"]), "a coefficient divides by what may be 0")
     return stated
@@ -2688,45 +2620,33 @@ def checked(proof: Proof, line: object) -> dict:
 
 # claims on whole runs: bounds on a functional of a run, from a theorem on one round; and the claim's text
 
+
+def by_sort(**names: str) -> dict:
+    """Return the sort of each name, from the names of every sort."""
+    return {name: sort for sort, every in names.items() for name in every.split()}
+
+
 OF_THEOREM, OF_CLAIM = "fedtheory theorem 1", "fedtheory claim 1"
-QUANTITIES = {
-    **dict.fromkeys(("smoothness", "strong_convexity", "local_lr", "server_lr", "step_constant"), "positive"),
-    **dict.fromkeys(("global_lr", "weight_scale", "expected_weight_scale", "update_weight"), "positive"),
-    **dict.fromkeys(
-        ("weight_error", "peak_weight_error", "objective_error", "gradient_norm", "global_gradient_bound"),
-        "nonnegative",
-    ),
-    "least_objective_weight": "probability", "aggregation_weight": "nonnegative",
-    **dict.fromkeys(
-        ("participation_probability", "least_participation_probability", "absence", "cutoff_bias"), "probability"
-    ),
-    **dict.fromkeys(("cutoff", "history", "guaranteed_intervals"), "count"), "weight_spread": "nonnegative",
-    **dict.fromkeys(
-        ("gradient_noise", "dissimilarity", "server_noise", "initial_gap", "initial_distance"), "nonnegative"
-    ),
-    **dict.fromkeys(("clients", "cohort", "arbitrary_cohort", "local_steps", "rounds", "snapshot_period"), "count"),
-    **dict.fromkeys(("snapshot_probability", "client_round_probability"), "probability"),
-    **dict.fromkeys(("step_index", "gradient_bound", "heterogeneity_gap", "weighted_noise"), "nonnegative"),
-    "step_shift": "positive", "displacement": "nonnegative", "perturbation": "nonnegative",
-    "objective_decrease": "real",
-    **dict.fromkeys(
-        ("least_full_pseudogradient", "peak_cohort_pseudogradient", "least_server_gradient"), "nonnegative"
-    ),
-    "young_parameter": "positive",
-    **dict.fromkeys(("arbitrary_pseudogradient", "full_pseudogradient", "cohort_pseudogradient"), "nonnegative"),
-    # of answers
-    **dict.fromkeys(("global_lr", "participation_estimate", "failure_probability", "hidden_constant"), "positive"),
-    **dict.fromkeys(
-        ("weight_mismatch", "mean_mismatch", "answer_mismatch", "selection_proxy", "answer_proxy", "rate_spread",
-         "local_gradient_bound", "gradient_norm", "squared_mean_update", "squared_state_update", "squared_mean_vector",
-         "mean_squared_vector", "largest_estimate_error", "estimate_error", "least_participation",
-         "least_group_participation", "mean_update_length", "group_participation", "relative_error"), "nonnegative"
-    ),
-    **dict.fromkeys(("groups", "group_clients"), "count"),
-    **dict.fromkeys(("group_weight", "response_probability"), "probability"), "vector_covariance": "real",
-}  # fmt: skip
+QUANTITIES = by_sort(
+    positive="""smoothness strong_convexity local_lr server_lr step_constant global_lr weight_scale
+        expected_weight_scale update_weight step_shift young_parameter participation_estimate failure_probability
+        hidden_constant""",
+    nonnegative="""weight_error peak_weight_error objective_error gradient_norm global_gradient_bound aggregation_weight
+        weight_spread gradient_noise dissimilarity server_noise initial_gap initial_distance step_index gradient_bound
+        heterogeneity_gap weighted_noise displacement perturbation least_full_pseudogradient peak_cohort_pseudogradient
+        least_server_gradient arbitrary_pseudogradient full_pseudogradient cohort_pseudogradient weight_mismatch
+        mean_mismatch answer_mismatch selection_proxy answer_proxy rate_spread local_gradient_bound squared_mean_update
+        squared_state_update squared_mean_vector mean_squared_vector largest_estimate_error estimate_error
+        least_participation least_group_participation mean_update_length group_participation relative_error""",
+    probability="""least_objective_weight participation_probability least_participation_probability absence cutoff_bias
+        snapshot_probability client_round_probability group_weight response_probability""",
+    count="""cutoff history guaranteed_intervals clients cohort arbitrary_cohort local_steps rounds snapshot_period
+        groups group_clients""",
+    real="objective_decrease vector_covariance",
+)
 """Quantities that a claim may speak of, and what is known of each: it is > 0, >= 0, a count >= 1, or in [0, 1]; of a
 real one nothing is."""
+AT_LEAST_0 = {*QUANTITIES.values()} - {"real"}
 ASSUMED = {
     "smooth": ("smoothness", 1), "strongly_convex": ("strong_convexity", 1), "bounded_noise": ("gradient_noise", 2),
     "bounded_server_noise": ("server_noise", 2), "bounded_dissimilarity": ("dissimilarity", 2),
@@ -2807,9 +2727,14 @@ BOUND_FIELDS = "rule arguments functional kind where given definitions assumptio
 CLAIM_FIELDS = "id edition source algorithm functional terms choices hypotheses assumptions readings"
 
 
+def product(u: tuple, v: tuple) -> tuple:
+    """Return the entry <u, v> of two terms."""
+    return ("product", "", *sorted((u, v)))
+
+
 def inner(a: tuple, b: tuple) -> tuple:
     """Return the entry <a, b> of two vectors of the algorithm."""
-    return ("product", "", *sorted((("", a), ("", b))))
+    return product(("", a), ("", b))
 
 
 # bounds on runs, and on one round, whose rounds add the clients' updates with weights
@@ -2818,22 +2743,30 @@ WEIGHTED_PARAMETERS = {"local_lr", "weighted_lr", "clients"}
 OF_PLAIN_MEAN = {"bounded_dissimilarity", "bounded_dissimilarity_at_optimum", "bounded_gradient", "equal_weights"}
 """Assumptions on F that are made of the plain mean of the clients' functions only."""
 SLOPE = ("M", ("g_start", True, ()))
-SQUARED_SLOPE = ("product", "", SLOPE, SLOPE)
+SQUARED_SLOPE = product(SLOPE, SLOPE)
 
 
-def squared(*terms: tuple) -> dict:
-    """Return the form |u - v|^2 of two terms."""
-    u, v = terms
-    return {("product", "", u, u): ONE, ("product", "", *sorted((u, v))): number(-2), ("product", "", v, v): ONE}
+def squared(u: tuple, v: tuple, a: Scalar = ONE, b: Scalar = MINUS) -> dict:
+    """Return the form |a u + b v|^2 of two terms."""
+    return {product(u, u): a * a, product(u, v): number(2) * a * b, product(v, v): b * b}
+
+
+def sum_of_forms(*parts: tuple[dict, Scalar]) -> dict:
+    """Return a sum of forms times scalars."""
+    made: dict = {}
+    for form, factor in parts:
+        for entry, c in form.items():
+            made[entry] = made.get(entry, ZERO) + c * factor
+    return {entry: c for entry, c in made.items() if c.top}
 
 
 AT_START, AT_OPTIMUM = ("", START_POINT), ("", OPTIMUM)
 ROUND_QUANTITIES = {
     "initial_distance": squared(AT_START, AT_OPTIMUM), "gradient_norm": {SQUARED_SLOPE: ONE},
     "objective_decrease": {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS},
-    "arbitrary_pseudogradient": {("product", "", ("KS", ALONG), ("KS", ALONG)): ONE},
-    "full_pseudogradient": {("product", "", ("KM", ALONG), ("KM", ALONG)): ONE},
-    "cohort_pseudogradient": {("product", "", ("KS", ALONG), ("KS", ALONG)): ONE},
+    "arbitrary_pseudogradient": {product(("KS", ALONG), ("KS", ALONG)): ONE},
+    "full_pseudogradient": {product(("KM", ALONG), ("KM", ALONG)): ONE},
+    "cohort_pseudogradient": {product(("KS", ALONG), ("KS", ALONG)): ONE},
 }  # fmt: skip
 """Forms of quantities of a round: of their squares, but for ``AS_THEY_ARE``."""
 SUMS_OF_GRADIENTS = {"uniform": ("full_pseudogradient", "cohort_pseudogradient")}
@@ -2845,12 +2778,11 @@ ROUND_FUNCTIONALS = {
     "squared_gradient": ({SQUARED_SLOPE: ONE}, ("objective_decrease", "gradient_norm")),
     "local_gradient_error": (squared(("", ALONG), SLOPE), ("gradient_norm",)),
     "negated_full_progress": (
-        {("product", "", *sorted((("KM", ALONG), AT_START))): MINUS,
-         ("product", "", *sorted((("KM", ALONG), AT_OPTIMUM))): ONE}, ("initial_distance",),
+        {product(("KM", ALONG), AT_START): MINUS, product(("KM", ALONG), AT_OPTIMUM): ONE}, ("initial_distance",),
     ),
     "negated_arbitrary_progress": (
-        {("product", "", *sorted((("KS", ALONG), AT_START))): number(-2),
-         ("product", "", *sorted((("KS", ALONG), AT_OPTIMUM))): number(2)}, ("initial_distance",),
+        {product(("KS", ALONG), AT_START): number(-2), product(("KS", ALONG), AT_OPTIMUM): number(2)},
+        ("initial_distance",),
     ),
     "weighted_divergence": (squared(("", ("g_start", True, ())), SLOPE), ("gradient_norm",)),
     "local_drift": (squared(("", ITERATE), AT_START), ("gradient_norm",)),
@@ -2869,10 +2801,7 @@ def linearized(to: int, of: int) -> dict:
     """Return F_i at one point, less that at another one and what the slope at the first point of all says of the
     way."""
     made = {("value", "", POINT[to][1]): ONE, ("value", "", POINT[of][1]): MINUS}
-    return made | {
-        ("product", "", *sorted((SLOPE_AT_POINT, POINT[to]))): MINUS,
-        ("product", "", *sorted((SLOPE_AT_POINT, POINT[of]))): ONE,
-    }
+    return made | {product(SLOPE_AT_POINT, POINT[to]): MINUS, product(SLOPE_AT_POINT, POINT[of]): ONE}
 
 
 POINT_FUNCTIONALS = {
@@ -2900,6 +2829,16 @@ class BoundRules:
     surd: Any
     tree: Any
 
+    def asked(self, region: int, why: str, *scalars: Scalar) -> None:
+        """Ask that scalars are >= 0 on a region, on which they divide by nothing that may be 0."""
+        for scalar in scalars:
+            need(self.proof.never_zero(scalar.bottom, region), f"{why}: it divides by what may be 0")
+        self.proof.ask(region, why, *scalars)
+
+    def is_at_least_0(self, scalar: Scalar, region: int) -> bool:
+        """Whether a scalar is defined on a region, and shown to be >= 0 there."""
+        return self.proof.never_zero(scalar.bottom, region) and self.proof._nonnegative(scalar, region)
+
     def bound_of(self, conditions: list, assumptions: list, parameters: dict, **more: Any) -> dict:
         """Return a bound on rounds of any kind, given nothing but its conditions, but for what is named."""
         made = {"conditions": conditions, "assumptions": assumptions, "parameters": parameters}
@@ -2911,8 +2850,12 @@ class BoundRules:
 
     def unused(self, letters: list, conditions: list) -> list:
         """Return the letters; raise unless they differ, and no theorem has one, nor one of the conditions."""
-        taken = {c[0] for c in conditions} | {n for t in self.proof.theorems for n in self.letters_in(t)}
-        need(len(set(letters)) == len(letters) and not taken & set(letters), "letters that a theorem has, or twice")
+        taken = {n for t in self.proof.theorems for n in self.letters_in(t)}
+        return self.apart_from(letters, {*taken, *(c[0] for c in conditions)})
+
+    def apart_from(self, letters: list, taken: set) -> list:
+        """Return the letters; raise unless they differ, and none is taken."""
+        need(len(set(letters)) == len(letters) and not taken & set(letters), "letters that are used, or twice the same")
         return letters
 
     def letters_given(self, arguments: Arguments, count: int) -> list:
@@ -2937,23 +2880,41 @@ class BoundRules:
         scalars += [c for _, c in theorem["assumptions"] if c is not None]
         return {self.proof.names[i] for c in scalars for i in c.letters}
 
-    def every_round(self, theorem: dict) -> tuple[dict, int, Scalar]:
-        """Return form, region and constant of a theorem that holds in every round."""
-        need(
-            theorem["context"] in ("start", "kind"),
-            f"allowed is what holds given a round's start, not {theorem['context']}",
-        )
-        return theorem["form"], theorem["where"], theorem["form"].get(("one",), ZERO)
+    def said_besides(self, of: dict, *names: str) -> list:
+        """Return the scalars in parameters and assumptions, but those of these names, and in the region's bounds."""
+        named = [*of["parameters"].items(), *of["assumptions"]]
+        bounds = [c for _, _, c in self.conditions(of["where"])]
+        return [c for c in (*(c for n, c in named if n not in names), *bounds) if c is not None]
+
+    def every_round(self, theorem: dict) -> None:
+        """Raise unless a theorem holds in every round."""
+        given = theorem["context"]
+        need(given in ("start", "kind"), f"allowed is what holds given a round's start, not {given}")
 
     def falls(self, theorem: dict) -> tuple[Scalar, Scalar]:
         """Return (c, B) of F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0, c > 0 and B >= 0."""
-        form, where, added = self.every_round(theorem)
-        fall = -form.get(SQUARED_SLOPE, ZERO)
+        self.every_round(theorem)
+        form, where = theorem["form"], theorem["where"]
+        fall, added = -form.get(SQUARED_SLOPE, ZERO), form.get(("one",), ZERO)
         shape = {("value", "M", START_POINT): ONE, ("value", "M", NEXT): MINUS, SQUARED_SLOPE: -fall, ("one",): added}
-        need(form == {e: c for e, c in shape.items() if c.top}, "no F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
-        signs = all(self.proof.nonnegative(c, where) for c in (fall, added))
-        need(signs and self.proof.never_zero(fall.top, where), "a fall that may be 0")
+        need(form == sum_of_forms((shape, ONE)), "no F(x) - E F(x+) - c |grad F(x)|^2 + B >= 0")
+        self.proof.ask(where, "what is added may be negative", added)
+        self.proof.ask(where, "a fall that may be 0, or negative", fall, strict=True)
         return fall, added
+
+    def nears(self, theorem: dict, now: tuple, then: tuple) -> tuple[Scalar, Scalar]:
+        """Return (P, B) of P |now - x*|^2 + B - |then - x*|^2 >= 0, B >= 0."""
+        form = theorem["form"]
+        factor, added = form.get(product(now, now), ZERO), form.get(("one",), ZERO)
+        parts = (squared(now, AT_OPTIMUM), factor), (squared(then, AT_OPTIMUM), MINUS), ({("one",): added}, ONE)
+        need(form == sum_of_forms(*parts), "no P |now - x*|^2 + B - E|then - x*|^2 >= 0")
+        self.proof.ask(theorem["where"], "what is added may be negative", added)
+        return factor, added
+
+    def below_1(self, where: int, factor: Scalar) -> None:
+        """Ask that a factor is in [0, 1)."""
+        self.proof.ask(where, "a factor that may be negative", factor)
+        self.proof.ask(where, "a factor that may be 1, or above", ONE - factor, strict=True)
 
     def by_power(self, scalar: Scalar, letter: str) -> dict:
         """Return the factors of a letter's powers in a scalar that does not divide by it."""
@@ -2997,6 +2958,10 @@ class BoundRules:
     def scalars(self, bound: dict, factor: Scalar = ONE) -> list:
         """Return the summands of a right side, times a scalar."""
         return [Scalar({data: 1}) * part * factor for data, part in bound.items()]
+
+    def shared(self, scalar: Scalar, factor: Scalar) -> list:
+        """Return the summands of a scalar times another one."""
+        return self.scalars(self.summed([scalar]), factor)
 
     def equal(self, one: dict, other: dict) -> bool:
         """Whether two right sides are the same."""
@@ -3044,7 +3009,7 @@ class RulesOfWeights(BoundRules):
             need(set(parts) <= {0, 1}, f"{name}: allowed is what is linear in it")
             factor = parts.get(1, ZERO)
             need(not any(self.proof.depends(factor, each) for each in (error, scale)), f"{name}: a product of the two")
-            need(self.proof.nonnegative(factor, theorem["where"]), f"{name}: what is added may fall with it")
+            self.proof.ask(theorem["where"], f"{name}: what is added may fall with it", factor)
         kept, peak = [], {}
         for name, kind, bound in self.conditions(theorem["where"]):
             most = "" if bound is None else self.letter_of(bound)
@@ -3121,15 +3086,14 @@ class RulesOfWeights(BoundRules):
         parameters = {name: self.proof.name(n) for name, n in zip((*quantities, "rounds"), letters, strict=True)}
         if plain:
             assumed.append(("equal_weights", None))
-        if any(given[n].top for n in ("error", "scale") if n in given):
-            assumed.append(("weights_of_the_round", None))
-        for own in ("error", "scale"):
-            need(own not in given or not given[own].top or bool(self.letter_of(given[own])), f"{own}: no letter")
-        if "error" in given and given["error"].top:
-            by_plain = {"weight_error": given["error"]}
-            parameters |= by_plain if plain else {"objective_error": given["error"] / given["clients"]}
-        if "scale" in given and given["scale"].top:
-            parameters["weight_scale"] = given["scale"]
+        own = {n: given[n] for n in ("error", "scale") if n in given and given[n].top}
+        assumed += [("weights_of_the_round", None)] if own else []
+        need(all(map(self.letter_of, own.values())), "an error or a scale that is no letter")
+        if "error" in own:
+            by_plain = {"weight_error": own["error"]}
+            parameters |= by_plain if plain else {"objective_error": own["error"] / given["clients"]}
+        if "scale" in own:
+            parameters["weight_scale"] = own["scale"]
         if "least_weight" in given:
             parameters["least_objective_weight"] = given["least_weight"]
         sorts = [QUANTITIES[name] for name in (*quantities, "rounds")]
@@ -3158,17 +3122,14 @@ class RulesOfWeights(BoundRules):
 
     def split(self, theorem: dict, form: dict, parts: dict) -> dict:
         """Return the factors of some forms, and that of 1 by the name "", in a theorem's form plus another one."""
-        rest, found = dict(theorem["form"]), {}
-        for entry, c in form.items():
-            rest[entry] = rest.get(entry, ZERO) + c
+        rest, found = sum_of_forms((theorem["form"], ONE), (form, ONE)), {}
         for name, part in parts.items():
             others = {entry for other, each in parts.items() if other != name for entry in each}
             (own, *_) = [entry for entry in part if entry not in others]
             found[name] = rest.get(own, ZERO) / part[own]
-            for entry, c in part.items():
-                rest[entry] = rest.get(entry, ZERO) - c * found[name]
+            rest = sum_of_forms((rest, ONE), (part, -found[name]))
         found[""] = rest.pop(("one",), ZERO)
-        need(not any(c.top for c in rest.values()), f"no sum of {', '.join(parts)} and 1, less the functional's form")
+        need(not rest, f"no sum of {', '.join(parts)} and 1, less the functional's form")
         return found
 
 
@@ -3216,12 +3177,6 @@ class BoundsOnAnswers(BoundRules):
              "allowed is a theorem on a round of answers, given its start")  # fmt: skip
         return getattr(self, rule.replace(" ", "_"))(theorem, arguments)
 
-    def _asked(self, where: int, *scalars: Scalar) -> None:
-        """Ask that scalars are >= 0 on a region, and divide by nothing that may be 0."""
-        for scalar in scalars:
-            need(self.proof.never_zero(scalar.bottom, where), "a division by what may be 0")
-            self.proof.nonnegative(scalar, where)
-
     def _of_round(
         self, theorem: dict, arguments: Arguments, functional: str, names: tuple, bound: list, of: dict
     ) -> dict:
@@ -3242,12 +3197,9 @@ class BoundsOnAnswers(BoundRules):
         for name, letters in found.items():
             total = functools.reduce(operator.add, map(self.proof.name, letters), ZERO)
             need(of[name] == total and (name == "second_moment" or len(letters) == 1), f"{name}: no letter, or sum")
-        conditions = self.proof.regions[theorem["where"]]
-        others = [c for _, c in theorem["assumptions"] if c is not None]
-        others += [value for name, value in of.items() if name not in found]
-        others += [bound for _, _, bound in conditions if bound is not None]
+        others = self.said_besides(theorem, *found)
         free = not any(self.proof.depends(c, letter) for c in others for letter in every)
-        kinds = {name: kind for name, kind, _ in conditions}
+        kinds = {name: kind for name, kind, _ in self.conditions(theorem["where"])}
         need(free and all(kinds.get(letter) == "nonnegative" for letter in every),
              "more is asked of delta, V or W than that it is >= 0")  # fmt: skip
         return found
@@ -3261,7 +3213,7 @@ class BoundsOnAnswers(BoundRules):
                     need(power in (0, 2 if name == "mismatch" else 1), f"{letter}: in another power")
                     if power:
                         need(not any(self.proof.depends(part, other) for other in every), f"{letter}: in a product")
-                        self.proof.nonnegative(part, theorem["where"])
+                        self.proof.ask(theorem["where"], f"{letter}: what is added may fall with it", part)
 
     def telescope_answers(self, theorem: dict, arguments: Arguments) -> dict:
         """Conclude that the mean over t < T of E|grad F(w_t)|^2 is at most (F(w_0) - inf F)/(c T) + B/c.
@@ -3286,16 +3238,14 @@ class BoundsOnAnswers(BoundRules):
         """
         form, of = theorem["form"], theorem["parameters"]
         need(not {"proxy", "second_moment"} & {*of}, "a theorem on second moments")
-        slope, mean, eta = ("M", ("g_start", True, ())), ("", MEAN_ANSWER), of["local_lr"]
-        squared, cross = ("product", "", slope, slope), ("product", "", *sorted((slope, mean)))
-        length, added = form.get(inner(MEAN_ANSWER, MEAN_ANSWER), ZERO), form.get(("one",), ZERO)
-        shape = {squared: form.get(squared, ZERO), cross: eta, inner(MEAN_ANSWER, MEAN_ANSWER): length,
-                 ("one",): added}  # fmt: skip
-        need(form == {e: c for e, c in shape.items() if c.top}, "another form than that of an inner product")
+        mean, eta = ("", MEAN_ANSWER), of["local_lr"]
+        slope, length, added = (form.get(e, ZERO) for e in (SQUARED_SLOPE, product(mean, mean), ("one",)))
+        shape = {SQUARED_SLOPE: slope, product(SLOPE, mean): eta, product(mean, mean): length, ("one",): added}
+        need(form == sum_of_forms((shape, ONE)), "another form than that of an inner product")
         letters = self.letters_given(arguments, 2)
         gradient, update = map(self.proof.name, letters)
-        own = form.get(squared, ZERO) + eta * self.proof.name("K")
-        bound = [own * gradient**2, length / eta**2 * update, *self.scalars(self.summed([added]))]
+        own = slope + eta * self.proof.name("K")
+        bound = [own * gradient**2, length / eta**2 * update, *self.shared(added, ONE)]
         return self._of_round(theorem, arguments, "inner_product", ("gradient_norm", "squared_mean_update"), bound, of)
 
     def bound_square(self, theorem: dict, arguments: Arguments) -> dict:
@@ -3306,10 +3256,10 @@ class BoundsOnAnswers(BoundRules):
         """
         form, of = theorem["form"], theorem["parameters"]
         need("proxy" in of and "second_moment" not in of, "a theorem that is not given who is there")
-        both, own, added = inner(MEAN_ANSWER, SPREAD), inner(MEAN_ANSWER, MEAN_ANSWER), form.get(("one",), ZERO)
-        length = form.get(own, ZERO)
-        shape = {own: length, both: number(-2), inner(SPREAD, SPREAD): MINUS, ("one",): added}
-        need(form == {e: c for e, c in shape.items() if c.top}, "another form than that of a square")
+        length, added = (form.get(e, ZERO) for e in (inner(MEAN_ANSWER, MEAN_ANSWER), ("one",)))
+        whole_answer = squared(("", MEAN_ANSWER), ("", SPREAD), ONE, ONE)
+        rest = {inner(MEAN_ANSWER, MEAN_ANSWER): length + ONE, ("one",): added}
+        need(form == sum_of_forms((rest, ONE), (whole_answer, MINUS)), "another form than that of a square")
         averaged = self._averaged(theorem)
         every = [letter for letters in averaged.values() for letter in letters]
         need(not any(self.proof.depends(length, letter) for letter in every), "a factor that depends on the weights")
@@ -3317,7 +3267,7 @@ class BoundsOnAnswers(BoundRules):
         self._linear(theorem, added, averaged)
         (letter,) = self.letters_given(arguments, 1)
         eta = of["local_lr"]
-        bound = [(length + ONE) * self.proof.name(letter), *self.scalars(self.summed([added]), eta**2)]
+        bound = [(length + ONE) * self.proof.name(letter), *self.shared(added, eta**2)]
         kept = {OVER_ROUNDS["proxy"] if n == "proxy" else n: value for n, value in of.items() if n != "mismatch"}
         return self._of_round(theorem, arguments, "squared_aggregate", ("squared_state_update",), bound, kept)
 
@@ -3328,7 +3278,7 @@ class BoundsOnAnswers(BoundRules):
         other's."""
         names = ("mean", "vectors", "covariance", "mismatch", "first", "second")
         mean, vectors, covariance, delta, a, b = (self.proof.scalar(arguments[name]) for name in names)
-        self._asked(where, mean, vectors, delta, a, b, a * b - delta**2)
+        self.asked(where, "a number that may be too small", mean, vectors, delta, a, b, a * b - delta**2)
         parameters = {"squared_mean_vector": mean, "mean_squared_vector": vectors, "vector_covariance": covariance,
                       "mismatch": delta}  # fmt: skip
         bound = [*((ONE + a) * mean, (delta**2 + b) * vectors, covariance)]
@@ -3340,7 +3290,7 @@ class BoundsOnAnswers(BoundRules):
         factors s_j/s^_j differ from 1 by |s_j - s^_j|/s^_j, and s^_j >= l - e."""
         error, least, length = (self.proof.scalar(arguments[name]) for name in ("error", "least", "length"))
         room = least - error
-        self._asked(where, error, room, length)
+        self.asked(where, "a number that may be negative", error, room, length)
         need(self.proof.never_zero(room.top, where), "estimates that may be 0")
         parameters = {"largest_estimate_error": error, "least_group_participation": least,
                       "mean_update_length": length}  # fmt: skip
@@ -3360,9 +3310,9 @@ class BoundsOnAnswers(BoundRules):
         n, t, r, epsilon, x = (self.proof.scalar(arguments[name]) for name in names)
         counts = [self.proof.name(name) for name, kind, _ in self.proof.regions[where] if kind == "count"]
         need(any(n == c for c in counts) and any(t == c for c in counts), "clients or rounds that are no count")
-        self._asked(where, r, ONE - r, epsilon, x)
+        self.asked(where, "a number that may be out of its bounds", r, ONE - r, epsilon, x)
         for end in (r - x, r + x):
-            self._asked(where, r - (ONE - epsilon) * end, (ONE + epsilon) * end - r)
+            self.asked(where, "an end out of the band", r - (ONE - epsilon) * end, (ONE + epsilon) * end - r)
         letter = word("letter", arguments["letter"])
         fit(letter in self.proof.number, "letter: no name")
         parameters = {"group_clients": n, "rounds": t, "response_probability": r, "relative_error": epsilon}
@@ -3379,18 +3329,19 @@ class BoundsOnAnswers(BoundRules):
         sort, of = premise["definitions"].get(letter, ("", ZERO))
         need(sort == "exponential" and "level" not in premise["parameters"], "no exponential, or a second level")
         need((log, "nonnegative", None) in self.proof.regions[where], "a logarithm that is no letter >= 0")
-        self._asked(where, level, ONE - level)
+        self.asked(where, "a level that may be out of its bounds", level, ONE - level)
         need(self.proof.never_zero(level.top, where), "a level that may be 0")
         factors = [self.proof.scalar(c) for c in listed("multipliers", arguments["multipliers"], len(premise["given"]))]
         rest = of - number(power) * self.proof.name(log)
         for factor, given in zip(factors, premise["given"], strict=True):
-            self._asked(where, factor)
+            self.asked(where, "a multiplier that may be negative", factor)
             rest = rest - factor * given
-        self._asked(where, rest)
+        self.asked(where, "an exponent that may be too small", rest)
         total = []
         for scalar in self.scalars(premise["bound"]):
             for exponent, part in self.by_power(scalar, letter).items():
-                need(exponent == 0 or self.proof.nonnegative(part, known), "a factor that may be negative")
+                if exponent:
+                    self.proof.ask(known, "a factor that may be negative", part)
                 total.append(part * level ** (power * exponent))
         kept = {n: d for n, d in premise["definitions"].items() if n != letter}
         own = premise["parameters"] | {"level": level, "logarithm": self.proof.name(log)}
@@ -3495,11 +3446,6 @@ def names_in(tree: ast.expr) -> set:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def pair(u: tuple, v: tuple) -> tuple:
-    """Return the entry <u, v> of two numbers."""
-    return ("product", "", *sorted((("", u), ("", v))))
-
-
 class RulesOfIntervals(BoundRules):
     """Rules from theorems on intervals, for every probability p, every cutoff C, and all rounds t >= C or t < C; a =
     q^C, q = 1 - p."""
@@ -3541,30 +3487,38 @@ class RulesOfIntervals(BoundRules):
 
     def rest_of(self, of: dict, items: dict) -> Scalar:
         """Return what a theorem's form and these entries sum to, a number."""
-        rest = dict(of["theorem"]["form"])
-        for entry, c in items.items():
-            rest[entry] = rest.get(entry, ZERO) + c
+        rest = sum_of_forms((of["theorem"]["form"], ONE), (items, ONE))
         constant = rest.pop(("one",), ZERO)
-        need(not any(c.top for c in rest.values()), "allowed is a bound by a number")
+        need(not rest, "allowed is a bound by a number")
         return constant
 
     def of_error(self, of: dict) -> Scalar:
         """Return B of B - E(p omega - 1)^2 >= 0."""
-        p = self.proof.name(of["p"])
-        error = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p, pair(UNIT, UNIT): ONE}
-        return self.rest_of(of, error)
+        return self.rest_of(of, squared(("", WEIGHT), ("", UNIT), self.proof.name(of["p"])))
 
     def same_letters(self, *several: dict) -> None:
         """Raise unless theorems have the same letters p, C and q^C."""
         need(len({(of["p"], of["C"], of["a"]) for of in several}) == 1, "theorems with other letters")
 
+    def late_and_early(self, arguments: Arguments) -> tuple[dict, list]:
+        """Return what is proved of rounds t >= C, and one or two theorems on rounds t < C, with the same letters."""
+        numbers = listed("others", arguments["others"], most=2)
+        fit(bool(numbers), "others: allowed are one or two theorems")
+        of, early = self.lengths(arguments["theorem"], "late"), [self.lengths(n, "early") for n in numbers]
+        self.same_letters(of, *early)
+        return of, early
+
+    def same_at(self, of: dict, t: Scalar, bound: Scalar) -> None:
+        """Raise unless the bound for t = m C + r is this one in t."""
+        r = t - self.proof.name(of["m"]) * self.proof.name(of["C"])
+        moved = self.proof.put(self.of_error(of), {of["r"]: r})
+        need(moved == bound, "another bound before the cutoff than from then on")
+
     def fresh(self, arguments: Arguments, count: int, *several: dict) -> list:
         """Return new letters that no condition of the theorems is on."""
         letters = self.letters_given(arguments, count)
         fit(all(n in self.proof.number for n in letters), "letters: no names")
-        taken = {c[0] for of in several for c in self.conditions(of["theorem"]["where"])}
-        need(len(set(letters)) == count and not taken & set(letters), "letters that are used, or twice the same")
-        return letters
+        return self.apart_from(letters, {c[0] for of in several for c in self.conditions(of["theorem"]["where"])})
 
     def of_intervals(self, functional: str, several: list, conditions: list, parameters: dict, bound: Scalar) -> dict:
         """Return a bound from theorems."""
@@ -3587,17 +3541,14 @@ class RulesOfIntervals(BoundRules):
         one, two = self.lengths(arguments["theorem"], every=False), self.lengths(other, every=False)
         self.same_letters(one, two)
         need(one["theorem"]["equality"] and two["theorem"]["equality"], "allowed are equalities")
-        mean = -self.rest_of(one, {pair(INTERVAL, UNIT): MINUS})
-        square = -self.rest_of(two, {pair(INTERVAL, INTERVAL): MINUS})
+        mean = -self.rest_of(one, {inner(INTERVAL, UNIT): MINUS})
+        square = -self.rest_of(two, {inner(INTERVAL, INTERVAL): MINUS})
         bound = mean if functional.endswith("mean") else square - mean**2
         p, C = self.proof.name(one["p"]), self.proof.name(one["C"])
-        made = self.of_intervals(
-            functional,
-            [one, two],
-            [(one["p"], "capped", ONE), (one["C"], "count", None)],
-            {"participation_probability": p, "cutoff": C},
-            -bound if functional.startswith("negated") else bound,
-        )
+        conditions = [(one["p"], "capped", ONE), (one["C"], "count", None)]
+        parameters = {"participation_probability": p, "cutoff": C}
+        right = -bound if functional.startswith("negated") else bound
+        made = self.of_intervals(functional, [one, two], conditions, parameters, right)
         return made | {"definitions": {one["a"]: ("tail", one["q"])}}
 
     def bound_late_error(self, _: object, arguments: Arguments, stated: dict) -> dict:
@@ -3612,14 +3563,13 @@ class RulesOfIntervals(BoundRules):
             (of["p"], "interval", ONE),
         ]  # fmt: skip
         parameters = {"participation_probability": p, "cutoff": C, "history": history, "guaranteed_intervals": m}
-        error = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p, pair(UNIT, UNIT): ONE}
+        error = squared(("", WEIGHT), ("", UNIT), p)
         bound, letters = ZERO, self.fresh(arguments, len(others), of, *others)
         for mean in others:
             need(mean["theorem"]["equality"], "allowed is p E S - nu = 0")
-            nu = -self.rest_of(mean, {pair(INTERVAL, UNIT): -p})
-            factor = of["theorem"]["form"].get(pair(WEIGHT, WEIGHT), ZERO) / p**2 + ONE
-            around = {pair(WEIGHT, WEIGHT): p**2, pair(WEIGHT, UNIT): number(-2) * p * nu, pair(UNIT, UNIT): nu**2}
-            error = {entry: c - factor * around[entry] for entry, c in error.items()}
+            nu = -self.rest_of(mean, {inner(INTERVAL, UNIT): -p})
+            factor = of["theorem"]["form"].get(inner(WEIGHT, WEIGHT), ZERO) / p**2 + ONE
+            error = sum_of_forms((error, ONE), (squared(("", WEIGHT), ("", UNIT), p, -nu), -factor))
             bound = factor * p**2 * name(letters[0])
             parameters["weight_spread"] = name(letters[0])
             conditions = [(letters[0], "nonnegative", None), *conditions]
@@ -3630,20 +3580,13 @@ class RulesOfIntervals(BoundRules):
     def bound_every_error(self, _: object, arguments: Arguments, stated: dict) -> dict:
         """Conclude E(p omega - 1)^2 <= B(t) in every round, from t >= C and t < C, and given that an interval has ended
         from a third theorem, B P(M >= 1) - E[(p omega - 1)^2; M >= 1] >= 0. A B without t is one for t = 0 too."""
-        numbers = listed("others", arguments["others"], most=2)
-        fit(bool(numbers), "others: allowed are one or two theorems")
-        of, early = self.lengths(arguments["theorem"], "late"), [self.lengths(n, "early") for n in numbers]
-        self.same_letters(of, *early)
+        of, early = self.late_and_early(arguments)
         first, t, p = early[0], self.proof.name(early[0]["t"]), self.proof.name(of["p"])
         bound = self.of_error(first)
-        moved = self.proof.put(self.of_error(of), {of["r"]: t - self.proof.name(of["m"]) * self.proof.name(of["C"])})
-        need(moved == bound, "another bound before the cutoff than from then on")
+        self.same_at(of, t, bound)
         for ended in early[1:]:
-            shown = {
-                pair(WEIGHT_ENDED, WEIGHT_ENDED): p**2,
-                pair(WEIGHT_ENDED, UNIT_ENDED): number(-2) * p,
-                pair(UNIT_ENDED, UNIT_ENDED): ONE - bound,
-            }
+            error = squared(("", WEIGHT_ENDED), ("", UNIT_ENDED), p)
+            shown = sum_of_forms((error, ONE), ({inner(UNIT_ENDED, UNIT_ENDED): bound}, MINUS))
             need(ended["t"] == first["t"] and not self.rest_of(ended, shown).top, "another bound given an interval")
         moves = self.proof.put(bound, {first["t"]: ONE}) != self.proof.put(bound, {first["t"]: number(2)})
         need(moves or not any(each["first"] for each in early), "a theorem from t = 1 on, where t = 0 counts")
@@ -3668,12 +3611,9 @@ class RulesOfIntervals(BoundRules):
         need(sort == "tail" and bool(p) and q == ONE - value and (p, "interval", ONE) in old, "no bound for every p")
         kept = [c for c in old if c[0] != p]
         need(not any(b is not None and self.proof.depends(b, p) for _, _, b in kept), "a condition that depends on p")
-        letters = self.letters_given(arguments, 2)
-        taken = {a, *(c[0] for c in old)}
-        need(len(set(letters)) == 2 and not taken & set(letters), "letters that are used")
+        letters = self.apart_from(self.letters_given(arguments, 2), {a, *(c[0] for c in old)})
         absence, bias = map(self.proof.name, letters)
-        total = self.right_side(premise)
-        right = self.mean_over(total, {"p": p, "a": a}, absence, bias)
+        right = self.mean_over(self.right_side(premise), {"p": p, "a": a}, absence, bias)
         return premise | {
             "definitions": {},
             "parameters": parameters | {"absence": absence, "cutoff_bias": bias},
@@ -3686,10 +3626,7 @@ class RulesOfIntervals(BoundRules):
         and z from t = 0 on, as 1/1 + ... + 1/(T - 1) <= 1 + log T; (C z + C x (1 + log(T/C)))/T + y for T >= C from x/m
         + y for t >= C, m = floor(t/C), and z before: with T = C (n + u), 0 <= u < 1, the sum of the 1/m is C (1 + 1/2 +
         ... + 1/(n - 1) + u/n), and 1 + log(n - 1) + u/n <= 1 + log(n + u) for n >= 2, as log(1 + s) >= s/(1 + s)."""
-        numbers = listed("others", arguments["others"], most=2)
-        fit(bool(numbers), "others: allowed are one or two theorems")
-        of, several = self.lengths(arguments["theorem"], "late"), [self.lengths(n, "early") for n in numbers]
-        self.same_letters(of, *several)
+        of, several = self.late_and_early(arguments)
         rounds, logarithm, absence, bias = self.fresh(arguments, 4, of, *several)
         before, C, name = several[0], self.proof.name(of["C"]), self.proof.name
         need(not before["first"], "allowed is a theorem from t = 0 on")
@@ -3698,10 +3635,8 @@ class RulesOfIntervals(BoundRules):
         condition: tuple = (rounds, "at_least", C)
         for early in several[1:]:
             many, count, condition = ONE, early["t"], (rounds, "count", None)
-            t = name(early["t"])
-            moved = self.proof.put(bound, {of["r"]: t - name(of["m"]) * C})
             bound = self.of_error(early)
-            need(moved == bound, "another bound before the cutoff than from then on")
+            self.same_at(of, name(early["t"]), bound)
         at_one, at_two = (self.proof.put(bound, {count: number(n)}) for n in (1, 2))
         share = number(2) * (at_one - at_two)
         rest = at_one - share
@@ -3709,8 +3644,7 @@ class RulesOfIntervals(BoundRules):
         varying = {before["t"], of["m"], of["r"], count}
         need(not any(self.proof.depends(c, n) for c in (share, rest, z) for n in varying), "a number that varies")
         share, rest, z = (self.mean_over(c, of, name(absence), name(bias)) for c in (share, rest, z))
-        for part in (share, rest, z):
-            self.proof.nonnegative(part, stated["where"])
+        self.proof.ask(stated["where"], "a number that may be negative", share, rest, z)
         T = name(rounds)
         conditions = [condition, (of["C"], "count", None), (absence, "interval", ONE), (bias, "interval", ONE)]
         parameters = {"rounds": T, "cutoff": C, "absence": name(absence), "cutoff_bias": name(bias)}
@@ -3724,7 +3658,7 @@ class RulesOfIntervals(BoundRules):
         of = self.lengths(arguments["theorem"])
         need(of["theorem"]["equality"], "allowed is p E S - nu = 0")
         letters = self.fresh(arguments, 2, of)
-        nu = -self.rest_of(of, {pair(INTERVAL, UNIT): -self.proof.name(of["p"])})
+        nu = -self.rest_of(of, {inner(INTERVAL, UNIT): -self.proof.name(of["p"])})
         absence, bias = map(self.proof.name, letters)
         conditions = [(of["C"], "count", None), *((n, "interval", ONE) for n in letters)]
         parameters = {"cutoff": self.proof.name(of["C"]), "absence": absence, "cutoff_bias": bias}
@@ -3762,10 +3696,9 @@ class RulesOfIntervals(BoundRules):
         ((logarithm, (sort, of)),) = definitions
         need(sort == "log" and of == T, "allowed is the logarithm of the rounds")
         own = {self.letter_of(given[n]) for n in given}
-        letters = self.letters_given(arguments, 3)
+        letters = self.apart_from(self.letters_given(arguments, 3), {*own, logarithm})
         old = {c[0]: c for c in self.conditions(premise["where"])}
-        need(old.keys() == own and len(own) == 4 and not {*letters} & {*own, logarithm}, "letters of T, C and means")
-        need(len(set(letters)) == 3, "letters twice the same")
+        need(old.keys() == own and len(own) == 4, "letters of T, C and means")
         rounds, cutoff, mean_bias = (self.letter_of(each) for each in (T, C, bias))
         need(old[cutoff][1] == "count", "allowed is a bound for every cutoff")
         if old[rounds][1] == "at_least":
@@ -3774,7 +3707,7 @@ class RulesOfIntervals(BoundRules):
             need(not before["first"], "allowed is a theorem from t = 0 on")
             more = [each for each in before["theorem"]["assumptions"] if each not in premise["assumptions"]]
             need(not more, "a theorem that assumes more than the bound")
-            self.proof.nonnegative(ONE - self.of_error(before), before["theorem"]["where"])
+            self.proof.ask(before["theorem"]["where"], "an error that may be above 1", ONE - self.of_error(before))
         else:
             need(old[rounds][1] == "count", "allowed is a bound for every T, or for T >= C")
             for each in numbers:
@@ -3785,23 +3718,23 @@ class RulesOfIntervals(BoundRules):
         log = self.proof.name(logarithm)
         need(total == C * (f + s * log) / T + y * bias, "allowed is C (f + s log T)/T + y q^(2C)")
         two_s = number(2) * s
-        for part in (f, s, y, two_s + number(2) * f + y - number(6)):
-            self.proof.nonnegative(part, premise["where"])
+        self.proof.ask(
+            premise["where"], "a number that may be too small", f, s, y, two_s + number(2) * f + y - number(6)
+        )
         right = (two_s + (number(2) * f + y) / self.proof.name(letters[2])) * self.proof.name(letters[1]) * log**2 / T
         return self.with_cutoff(premise, T, logarithm, letters) | {"bound": self.summed([right])}
 
     def choose_cutoff_of_bias(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude y/T from y q^(2C) for the cutoff ceil(R log T), as q^(2C) <= (1 - min p)^(2 R log T) = 1/T."""
         given, name = premise["parameters"], self.proof.name
-        rounds, logarithm, *letters = self.letters_given(arguments, 5)
+        taken = {c[0] for c in self.conditions(premise["where"])}
+        rounds, logarithm, *letters = self.apart_from(self.letters_given(arguments, 5), taken)
         need(premise["functional"] == "long_run_bias" and not premise["given"], "allowed is the long-run bias")
         need(not premise["definitions"] and set(given) == {"cutoff", "absence", "cutoff_bias"}, "of every cutoff")
-        taken = {c[0] for c in self.conditions(premise["where"])}
-        need(len({rounds, logarithm, *letters}) == 5 and not taken & {rounds, logarithm, *letters}, "letters in use")
         total = self.right_side(premise)
         y = self.value_at(total)
         need(total == y * given["cutoff_bias"], "allowed is y q^(2C)")
-        self.proof.nonnegative(y, premise["where"])
+        self.proof.ask(premise["where"], "a number that may be negative", y)
         made = self.with_cutoff(premise, name(rounds), logarithm, letters)
         return made | {"bound": self.summed([y / name(rounds)])}
 
@@ -3861,15 +3794,7 @@ class RulesOfSteps(BoundRules):
     def apart(self, theorem: dict, now: tuple, then: tuple) -> tuple[Scalar, Scalar]:
         """Return (P, B) of P |now - x*|^2 + B - |then - x*|^2 >= 0 over the whole run, B >= 0."""
         need(theorem["context"] == "run" and not theorem["kind"], "allowed is what holds over the whole run")
-        optimum, form, made = ("", OPTIMUM), theorem["form"], {}  # type: ignore[var-annotated]
-        factor = form.get(("product", "", now, now), ZERO)
-        added = form.get(("one",), ZERO)
-        for item, c in (*((e, c * factor) for e, c in squared(now, optimum).items()),
-                        *((e, -c) for e, c in squared(then, optimum).items()), (("one",), added)):  # fmt: skip
-            made[item] = made.get(item, ZERO) + c
-        need(form == {e: c for e, c in made.items() if c.top}, "no P |now - x*|^2 + B - E|then - x*|^2 >= 0")
-        self.proof.nonnegative(added, theorem["where"])
-        return factor, added
+        return self.nears(theorem, now, then)
 
     def of_steps(self, arguments: Arguments) -> tuple[dict, dict, Scalar, Scalar, Scalar]:
         """Return the theorems on a step and on a round's end, and P, B and C; they are of one algorithm."""
@@ -3906,14 +3831,12 @@ class RulesOfSteps(BoundRules):
         """Conclude E|x_R - x*|^2 <= P^T |x_0 - x*|^2 + B (1 - P^T)/(1 - P), T = K R, where P in [0, 1) and B are the
         same in all steps, and an end adds nothing."""
         step, end, factor, added, more = self.of_steps(arguments)
-        where = step["where"]
         need(not more.top, "more at a round's end")
         factor, added = (self.steady(c, ("k",)) for c in (factor, added))
-        signs = all(self.proof.nonnegative(c, where) for c in (factor, ONE - factor))
-        need(signs and self.proof.never_zero((ONE - factor).top, where), "a factor that may be 1")
+        self.below_1(step["where"], factor)
         names = self.letters_given(arguments, 3)
         power, distance = self.proof.name(names[2]), self.proof.name(names[1])
-        kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
+        kept = self.shared(added, (ONE - power) / (ONE - factor))
         made = self.over_steps(step, end, names, ("k",), {})
         bound = self.summed([power * distance**2, *kept])
         return made | {"bound": bound, "definitions": {names[2]: ("steps", factor)}}
@@ -3926,17 +3849,15 @@ class RulesOfSteps(BoundRules):
         step, end, factor, added, more = self.of_steps(arguments)
         first = word("first", arguments["first"])
         conditions = self.conditions(step["where"])
-        need([c for c in conditions if c[0] == first] == [(first, "nonnegative", None)], "rounds begin at any step")
-        need(
-            not any(b is not None and self.proof.depends(b, first) for *_, b in conditions), "rounds begin at any step"
-        )
+        own, bounds = [c for c in conditions if c[0] == first], [b for *_, b in conditions if b is not None]
+        free = own == [(first, "nonnegative", None)] and not any(self.proof.depends(b, first) for b in bounds)
+        need(free, "rounds begin at any step")
         need(bool((ONE - factor).top) and "k" in self.proof.number, "a factor that is no 1 - 2/(s + j)")
         t, k, K = map(self.proof.name, (first, "k", "K"))
         s = self.steady(number(2) / (ONE - factor) - t - k, (first, "k"))
         b = self.steady(added * (s + t + k) ** 2, (first, "k"))
         c = self.steady(more * (s + t + K - ONE) ** 2, (first, "k"))
-        for each in (b, c):
-            self.proof.nonnegative(each, step["where"])
+        self.proof.ask(step["where"], "what is added may be negative", b, c)
         size = self.proof.put(step["parameters"]["local_lr"], {first: t - k})
         names = self.letters_given(arguments, 2)
         sizes = {"local_lr": self.steady(size, ("k",)), "step_index": t}
@@ -3944,7 +3865,7 @@ class RulesOfSteps(BoundRules):
         rounds, distance = map(self.proof.name, names)
         taken = rounds * K
         left = (s - ONE) / (s + taken - ONE) * distance**2
-        bound = [left, *self.scalars(self.summed([b + c]), ONE / (s + taken))]
+        bound = [left, *self.shared(b + c, ONE / (s + taken))]
         return made | {"bound": self.summed(bound), "given": [s - number(2)]}
 
     def bound_gap(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
@@ -3954,14 +3875,14 @@ class RulesOfSteps(BoundRules):
         need(theorem["context"] == "start" and not theorem["kind"], "allowed is what is given a round's start")
         need(premise["functional"] == "final_squared_distance", "allowed is a bound on the final distance")
         need(not theorem["parameters"], "a theorem on F that is of an algorithm")
-        factor = theorem["form"].get(("product", "", ("", START_POINT), ("", START_POINT)), ZERO)
-        shape = {e: c * factor for e, c in squared(("", START_POINT), ("", OPTIMUM)).items()}
-        shape |= {("value", "M", START_POINT): MINUS, ("value", "M", OPTIMUM): ONE}
-        need(theorem["form"] == {e: c for e, c in shape.items() if c.top}, "no a |x - x*|^2 - F(x) + F(x*) >= 0")
+        factor = theorem["form"].get(inner(START_POINT, START_POINT), ZERO)
+        gap = {("value", "M", START_POINT): ONE, ("value", "M", OPTIMUM): MINUS}
+        form = sum_of_forms((squared(AT_START, AT_OPTIMUM), factor), (gap, MINUS))
+        need(theorem["form"] == form, "no a |x - x*|^2 - F(x) + F(x*) >= 0")
         index = premise["parameters"].get("step_index", ZERO)
         factor = self.steady(factor, ("k", *(n for n in self.proof.names if self.proof.depends(index, n))))
         need(self.proof.within(premise["where"], theorem["where"]), "on a smaller region than the bound's")
-        self.proof.nonnegative(factor, premise["where"])
+        self.proof.ask(premise["where"], "a factor that may be negative", factor)
         kept = {"conditions": self.conditions(premise["where"]), "functional": "final_gap"}
         both = [*premise["assumptions"], *theorem["assumptions"]]
         return premise | kept | {"bound": self.summed(self.scalars(premise["bound"], factor)), "assumptions": both}
@@ -3984,18 +3905,9 @@ class RulesOfChoices(BoundRules):
         nowhere else."""
         need(parameter in bound["parameters"], f"{parameter}: no parameter")
         name = self.letter_of(bound["parameters"][parameter])
-        others = [v for n, v in bound["parameters"].items() if n != parameter]
-        others += [c for _, c in bound["assumptions"] if c is not None]
-        others += [c for _, _, c in self.conditions(bound["where"]) if c is not None]
-        others += [of for _, of in bound["definitions"].values()]
+        others = [*self.said_besides(bound, parameter), *(of for _, of in bound["definitions"].values())]
         need(bool(name) and not any(self.proof.depends(c, name) for c in others), f"{parameter}: no letter of its own")
         return name
-
-    def all_at_least_0(self, region: int, scalars: list, why: str) -> None:
-        """Raise unless all scalars are defined and >= 0 on a region."""
-        for scalar in scalars:
-            need(self.proof.never_zero(scalar.bottom, region), f"{why}: it divides by what may be 0")
-            need(self.proof.nonnegative(scalar, region), why)
 
     def put_error(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude the right side with a bound on the weights' mean error in its place, for runs of as many rounds."""
@@ -4019,7 +3931,7 @@ class RulesOfChoices(BoundRules):
             need(set(parts) <= {0, 1}, "allowed is what is linear in the error")
             total += [parts[0]] if 0 in parts else []
             if 1 in parts:
-                self.all_at_least_0(premise["known"], [parts[1]], "a right side that may fall with the error")
+                self.asked(premise["known"], "a right side that may fall with the error", parts[1])
                 total += self.scalars(error["bound"], parts[1])
         given = {n: v for n, v in premise["parameters"].items() if n != "weight_error"}
         kept = [c for c in own.values() if c[0] != letter]
@@ -4043,7 +3955,7 @@ class RulesOfChoices(BoundRules):
         need(self.conditions(where) == [c for c in own if c[0] != x], "another region than without the step")
         pairs = [tuple(map(read, listed("an entry", e, 2))) for e in listed("entries", arguments["entries"], most=10)]
         need(bool(pairs), "allowed is one entry at least")
-        self.all_at_least_0(where, [part for entry in pairs for part in entry], "an entry that may be negative")
+        self.asked(where, "an entry that may be negative", *(part for entry in pairs for part in entry))
         ((kind, cap),) = [(c[1], c[2]) for c in own if c[0] == x]
         need(kind in ("positive", "capped"), f"{x}: allowed is a step > 0, or one with a cap")
         of_x = [g for g in premise["given"] if self.proof.depends(g, x)]
@@ -4051,7 +3963,7 @@ class RulesOfChoices(BoundRules):
             parts = self.by_power(asked, x)
             p, m = parts.get(0, ZERO), -parts.get(1, ZERO)
             need(set(parts) <= {0, 1}, "what is asked of the step is not linear in it")
-            self.all_at_least_0(where, [p, m], "a cap that may be negative")
+            self.asked(where, "a cap that may be negative", p, m)
             caps = [p**2 * S - m**2 * A for A, S in pairs if self.proof.never_zero(S.top, where)]
             need(any(self.proof._nonnegative(c, where) for c in caps), "a cap that the choice may exceed")
         by_x: dict = {}
@@ -4065,11 +3977,11 @@ class RulesOfChoices(BoundRules):
         A, S = pairs[0]
         share, inverses = read(arguments["share"]), [*map(read, listed("inverses", arguments["inverses"], most=10))]
         stated_where = self.region_without(premise["known"], x)
-        self.all_at_least_0(stated_where, [a, c, d, share, share * S - c], "a summand that may be negative")
+        self.asked(stated_where, "a summand that may be negative", a, c, d, share, share * S - c)
         total, root, definitions = list(by_x.get(0, [])), word("root", arguments["root"]), premise["definitions"]
         ratio = read(arguments["ratio"])
         need(ratio * A == a, "ratio: allowed is a/A_1")
-        self.all_at_least_0(stated_where, [ratio], "a summand that may be negative")
+        self.asked(stated_where, "a summand that may be negative", ratio)
         lead = share + ratio
         if d.top:
             need(self.proof.never_zero(S.top, where), "an entry that may bound no step")
@@ -4077,7 +3989,7 @@ class RulesOfChoices(BoundRules):
         if a.top:
             need(len(inverses) == len(pairs) - 1, "allowed is one inverse for each further entry")
             for r, (above, below) in zip(inverses, pairs[1:], strict=True):
-                self.all_at_least_0(where, [r, r**2 * above - below], "an inverse that may be too small")
+                self.asked(where, "an inverse that may be too small", r, r**2 * above - below)
                 total.append(a * r)
         if lead.top:
             need(root in self.proof.number and root not in {*definitions, *(c[0] for c in own)}, "no new letter")
@@ -4104,9 +4016,8 @@ class RulesOfChoices(BoundRules):
         x = self.letter_of(premise["parameters"].get(parameter, ZERO))
         need(any(c[0] == x for c in self.conditions(premise["where"])), f"{parameter}: no letter")
         falling = [n for n, (_, value) in premise["definitions"].items() if self.proof.depends(value, x)]
-        need(
-            [premise["definitions"][n][0] for n in falling] == ["exponential"], "allowed is one exponential of the step"
-        )
+        sorts = [premise["definitions"][n][0] for n in falling]
+        need(sorts == ["exponential"], "allowed is one exponential of the step")
         by_x = self.by_power(premise["definitions"][falling[0]][1], x)
         need(set(by_x) == {1}, "an exponent that is no multiple of the step")
         A, total, data = by_x[1], [], []
@@ -4117,13 +4028,13 @@ class RulesOfChoices(BoundRules):
                     need(times + power <= 1, "allowed is exp(-A x) D + b x + d")
                     data += [factor] if power else []
                     if times:
-                        self.all_at_least_0(known, [factor], "a summand that may be negative")
+                        self.asked(known, "a summand that may be negative", factor)
                     if not power:
                         total.append(factor * self.proof.name(logarithm) / A if times else factor)
         D = functools.reduce(operator.add, data, ZERO)
         need(quotient * of == D and bool(of.top), "quotient: allowed is D/Y")
         need(not any(self.proof.depends(each, x) for each in (of, cap, quotient)), "the step in what it is chosen by")
-        self.all_at_least_0(known, [A, D, cap, quotient], "a summand that may be negative")
+        self.asked(known, "a summand that may be negative", A, D, cap, quotient)
         need(self.proof.never_zero(A.top, known), "a rate that may be 0")
         taken = {*premise["definitions"], *(c[0] for c in self.conditions(premise["where"]))} - {falling[0]}
         need(len({logarithm, decay} - taken) == 2 and {logarithm, decay} <= {*self.proof.names}, "letters in use")
@@ -4177,10 +4088,7 @@ class RulesOfChoices(BoundRules):
             factor, radicand = self.surd(entry)
             fits = [e for e in pairs if bool(e[1].top) and factor**2 * radicand * e[1] == e[0]]
             need(bool(fits), f"{parameter}: chosen otherwise than by the claim")
-            signs = self.proof.never_zero(factor.bottom, last["known"]) and self.proof._nonnegative(
-                factor, last["known"]
-            )
-            need(signs, f"{parameter}: an entry that may be negative")
+            need(self.is_at_least_0(factor, last["known"]), f"{parameter}: an entry that may be negative")
             pairs.remove(fits[0])
         need(not pairs, f"{parameter}: the claim has fewer entries")
 
@@ -4206,15 +4114,22 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         with _named("claim"):
             self.roots = [self.proof.scalar(each) for each in listed("roots", roots, most=40)]
             known = self.bounds[-1]["known"]
-            signs = all(
-                self.proof.never_zero(y.bottom, known) and self.proof._nonnegative(y, known) for y in self.roots
-            )
-            need(signs, "a root that may be negative")
-            self.letters = {n: word("a letter", q) for n, q in keyed("letters", letters).items()}
-            self.claim = seen(keys("a claim", claim, CLAIM_FIELDS))
-            written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
-            need(hashlib.sha256(written.encode()).hexdigest() == digest, "its text is not that of its digest")
-            self.compare()
+            need(all(self.is_at_least_0(y, known) for y in self.roots), "a root that may be negative")
+            self.compare(self.words(letters, claim, digest))
+
+    def words(self, letters: object, claim: object, digest: object) -> dict:
+        """Read what letters stand for and what the claim says; return the parts of it that are tables."""
+        self.letters = {n: word("a letter", q) for n, q in keyed("letters", letters).items()}
+        self.claim = seen(keys("a claim", claim, CLAIM_FIELDS))
+        written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
+        need(hashlib.sha256(written.encode()).hexdigest() == digest, "its text is not that of its digest")
+        for part in ("id", "edition", "source", "algorithm", "functional"):
+            word(part, self.claim[part])
+        every = listed("assumptions", self.claim["assumptions"], most=100)
+        self.assumed = [word("an assumption", each) for each in every]
+        fit(set(self.letters) <= {*self.proof.names}, "letters: allowed are the names of the file")
+        fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
+        return {part: keyed(part, self.claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
 
     # bounds
 
@@ -4252,19 +4167,18 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         for part in ("functional", "kind", "given", "definitions", "parameters"):
             need(stated[part] == found[part], f"{rule}: the file's {part} is not what the rule concludes")
         need(self.equal(stated["bound"], found["bound"]), f"{rule}: the file's bound is not what the rule concludes")
-        both = stated["assumptions"], found["assumptions"]
-        same = all(any(a == b for b in other) for one, other in (both, both[::-1]) for a in one)
-        need(same, f"{rule}: the file's assumptions are not what the rule concludes")
+        need(same_assumptions(stated, found), f"{rule}: the file's assumptions are not what the rule concludes")
         stated["of_paths"] = found.get("of_paths", False)
         need(self.conditions(where) == found["conditions"], f"{rule}: the file's region is not what the rule concludes")
         self.closed(stated, where)
         return stated
 
-    def all_nonnegative(self, rest: dict, region: int) -> bool:
-        """Whether a right side is >= 0 on a region: each part where all data are >= 0 there, else the sum."""
-        if set(self.data) <= self.nonnegative_letters(region):
-            return all(self.proof.nonnegative(part, region) for part in rest.values())
-        return self.proof.nonnegative(functools.reduce(operator.add, self.scalars(rest), ZERO), region)
+    def ask_all(self, region: int, why: str, scalars: Iterable) -> None:
+        """Ask that a right side is >= 0 on a region: each part where all data are >= 0 there, else the sum."""
+        parts = self.summed(scalars)
+        apart = set(self.data) <= self.nonnegative_letters(region)
+        every = parts.values() if apart else [functools.reduce(operator.add, self.scalars(parts), ZERO)]
+        self.proof.ask(region, why, *every)
 
     def region_with_facts(self, where: int, definitions: dict) -> int:
         """Return the region with what is known of defined letters: 0 <= P^R <= 1 if 0 <= P <= 1, 0 < exp(-X) <= 1 if X
@@ -4275,9 +4189,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             if sort == "gain":
                 facts.append((name, "nonnegative", None))
                 continue
-            need(self.proof.nonnegative(of - ONE if sort == "log" else of, where), f"{name}: of what may be too small")
+            self.proof.ask(where, f"{name}: of what may be too small", of - ONE if sort == "log" else of)
             if sort in ("power", "steps", "tail", "decay"):
-                need(self.proof.nonnegative(ONE - of, where), f"{name}: a {sort} of what may be above 1")
+                self.proof.ask(where, f"{name}: a {sort} of what may be above 1", ONE - of)
             if sort == "log" and not of.letters:
                 numbers.append((name, "at_least", ONE - ONE / of))  # log n >= 1 - 1/n
                 continue
@@ -4301,13 +4215,12 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Raise unless all letters are of the region or defined, each once, and nothing is divided by what may be 0."""
         number, known = self.proof.number, stated["known"]
         free = {number[c[0]] for c in self.conditions(where)}
-        need(
-            not free & {number[n] for n in stated["definitions"]}, "a defined letter of which the region says something"
-        )
+        defined = {number[n] for n in stated["definitions"]}
+        need(not free & defined, "a defined letter of which the region says something")
         gains = [of for sort, of in stated["definitions"].values() if sort == "gain"]
         inside = [*stated["given"], *(of for sort, of in stated["definitions"].values() if sort != "gain")]
         need(all(c.letters <= free and c.bottom for c in gains), "a letter of nothing")
-        every = free | {number[n] for n in stated["definitions"]}
+        every = free | defined
         for scalar, letters in [*((c, free) for c in inside), *((c, every) for c in self.scalars(stated["bound"]))]:
             need(scalar.letters <= letters, "a letter of which nothing is said")
             need(self.proof.never_zero(scalar.bottom, known), "a division by what may be 0")
@@ -4332,25 +4245,15 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         factor, added = self.contracts(theorem)
         names = self.letters_given(arguments, 3)
         power, start = self.proof.name(names[2]), self.proof.name(names[1])
-        kept = self.scalars(self.summed([added]), (ONE - power) / (ONE - factor))
+        kept = self.shared(added, (ONE - power) / (ONE - factor))
         bound = [power * start**2, *kept]
         return self.of_rounds(theorem, names, "final_squared_distance", bound, {names[2]: ("power", factor)})
 
     def contracts(self, theorem: dict) -> tuple[Scalar, Scalar]:
         """Return (P, B) of P |x - x*|^2 + B - E|x+ - x*|^2 >= 0 with P in [0, 1) and B >= 0, in every round."""
-        form, where, added = self.every_round(theorem)
-        factor = form.get(inner(START_POINT, START_POINT), ZERO)
-        shape = {
-            inner(START_POINT, START_POINT): factor,
-            inner(START_POINT, OPTIMUM): factor * number(-2),
-            inner(OPTIMUM, OPTIMUM): factor - ONE,
-            inner(NEXT, NEXT): MINUS,
-            inner(NEXT, OPTIMUM): number(2),
-            ("one",): added,
-        }
-        need(form == {e: c for e, c in shape.items() if c.top}, "no P |x - x*|^2 + B - E|x+ - x*|^2 >= 0")
-        signs = all(self.proof.nonnegative(c, where) for c in (factor, ONE - factor, added))
-        need(signs and self.proof.never_zero((ONE - factor).top, where), "a factor that may be 1")
+        self.every_round(theorem)
+        factor, added = self.nears(theorem, AT_START, ("", NEXT))
+        self.below_1(theorem["where"], factor)
         return factor, added
 
     def telescope(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
@@ -4371,16 +4274,13 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         need(kinds == (("kind", "arbitrary"), ("kind", "server")) and fall == other, "of other kinds, or another fall")
         need(self.proof.within(clients["where"], server["where"]), "on another region")
         q, one, two = self.proof.scalar(arguments["probability"]), server["parameters"], clients["parameters"]
-        need(
-            self.proof.nonnegative(q, clients["where"]) and self.proof.nonnegative(ONE - q, clients["where"]),
-            "no share",
-        )
+        self.proof.ask(clients["where"], "no share", q, ONE - q)
         need("server_lr" in one and "size" in two, "of other rounds")
         of = together(one, two)
         of = together(of, {"arbitrary_cohort": of.pop("size"), "client_round_probability": q})
         names = self.letters_given(arguments, 2)
-        both = self.telescoped(names[0], names[1], fall, *self.scalars(self.summed([added]), q))
-        both += self.scalars(self.summed([by_server]), (ONE - q) / fall)
+        both = self.telescoped(names[0], names[1], fall, *self.shared(added, q))
+        both += self.shared(by_server, (ONE - q) / fall)
         made = self.of_rounds(clients, names, "average_squared_gradient", both, {})
         kept = {name: value for name, value in made["parameters"].items() if name not in two}
         said = [*clients["assumptions"], *server["assumptions"], ("shares_of_client_rounds", q)]
@@ -4392,11 +4292,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         (fall, added), names = self.falls(theorem), self.letters_given(arguments, 3)
         rounds, start, period = map(self.proof.name, names)
         own = ONE / period
-        bound = [start / (fall * rounds)]
-        for part, share in zip(
-            self.of_kinds(theorem, added, fall), (own + (ONE - own) / rounds, ONE - own), strict=True
-        ):
-            bound += self.scalars(self.summed([part]), share / fall)
+        parts = zip(self.of_kinds(theorem, added, fall), (own + (ONE - own) / rounds, ONE - own), strict=True)
+        bound = [start / (fall * rounds), *(c for part, share in parts for c in self.shared(part, share / fall))]
         return self.of_periods(theorem, names, "average_squared_gradient", bound, {})
 
     def iterate_periods(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
@@ -4407,21 +4304,18 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         (factor, added), names = self.contracts(theorem), self.letters_given(arguments, 4)
         _, start, period, power = map(self.proof.name, names)
         own, fall = ONE / period, ONE - factor
-        bound = [power * start**2]
         shares = own + (ONE - own) * fall, (ONE - own) * (ONE + fall)
-        for part, share in zip(self.of_kinds(theorem, added, fall), shares, strict=True):
-            bound += self.scalars(self.summed([part]), share / fall)
+        parts = zip(self.of_kinds(theorem, added, fall), shares, strict=True)
+        bound = [power * start**2, *(c for part, share in parts for c in self.shared(part, share / fall))]
         return self.of_periods(theorem, names, "final_squared_distance", bound, {names[3]: ("power", factor)})
 
     def snapshot_letter(self, theorem: dict) -> str:
         """Return the letter of a snapshot's probability, any in [0, 1], on which nothing else depends."""
         found = [q for name, q in theorem["assumptions"] if name == "random_kinds"]
         need(len(found) == 1 and theorem["context"] == "start", "no theorem for every probability of a snapshot")
-        letter, conditions = self.letter_of(found[0]), self.conditions(theorem["where"])
-        need((letter, "interval", ONE) in conditions, "of no every probability")
-        others = [c for _, _, c in conditions if c is not None]
-        others += [c for name, c in theorem["assumptions"] if c is not None and name != "random_kinds"]
-        others += [c for name, c in theorem["parameters"].items() if name != "probability"]
+        letter = self.letter_of(found[0])
+        need((letter, "interval", ONE) in self.conditions(theorem["where"]), "of no every probability")
+        others = self.said_besides(theorem, "random_kinds", "probability")
         need(not any(self.proof.depends(c, letter) for c in others), "something else depends on the probability")
         return letter
 
@@ -4457,10 +4351,10 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             pairs.append((factor, root**2))
         for factor, taken in pairs:
             need(self.proof.never_zero(factor.bottom, known), "a multiplier that divides by what may be 0")
-            need(self.all_nonnegative(self.summed([factor]), known), "a multiplier that may be negative")
-            less += self.scalars(self.summed([factor]), taken)
-        rest = self.summed([*self.scalars(stated["bound"]), *(-each for each in less)])
-        need(self.all_nonnegative(rest, known), "a right side that may be smaller")
+            self.ask_all(known, "a multiplier that may be negative", [factor])
+            less += self.shared(factor, taken)
+        rest = [*self.scalars(stated["bound"]), *(-each for each in less)]
+        self.ask_all(known, "a right side that may be smaller", rest)
         spoken = [*self.scalars(stated["bound"]), *premise["parameters"].values()]
         occurs = {i for c in spoken for i in c.letters}
         kept = {n: d for n, d in premise["definitions"].items() if self.proof.number[n] in occurs}
@@ -4470,10 +4364,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Conclude the right side with a larger number for a defined letter, whose factors in it are all >= 0: P^R <=
         Q^R if P <= Q, P^R <= exp(-X) if X <= R (1 - P), exp(-Y) <= exp(-X) if X <= Y."""
         letter, name = word("letter", arguments["letter"]), word("name", arguments["name"])
-        old, new = (
-            premise["definitions"].get(letter),
-            (word("sort", arguments["sort"], SORTS), self.proof.scalar(arguments["of"])),
-        )
+        old = premise["definitions"].get(letter)
+        new = word("sort", arguments["sort"], SORTS), self.proof.scalar(arguments["of"])
         need(old is not None and name not in premise["definitions"], "a letter that is not defined, or defined twice")
         rounds = premise["parameters"].get("rounds", ZERO)
         gain = {
@@ -4482,14 +4374,14 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             ("power", "exponential"): rounds * (ONE - old[1]) - new[1],
             ("exponential", "exponential"): old[1] - new[1],
         }.get((old[0], new[0]))
-        need(
-            gain is not None and self.proof.nonnegative(gain, premise["where"]), f"{name} may be smaller than {letter}"
-        )
+        if gain is None:
+            raise Wrong(f"{name} is of no sort that is known to be larger than {letter}")
+        self.proof.ask(premise["where"], f"{name} may be smaller than {letter}", gain)
         total = []
         for scalar in self.scalars(premise["bound"]):
             for power, part in self.by_power(scalar, letter).items():
-                signs = power == 0 or self.all_nonnegative(self.summed([part]), premise["known"])
-                need(signs, "a factor that may be negative")
+                if power:
+                    self.ask_all(premise["known"], "a factor that may be negative", [part])
                 total.append(part * self.proof.name(name) ** power)
         kept = {n: d for n, d in premise["definitions"].items() if n != letter}
         return self.same(premise, bound=self.summed(total), definitions=kept | {name: new})
@@ -4513,29 +4405,25 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         exponents += [rounds] if sorts & {"power", "steps"} else []
         exponents += [premise["parameters"]["cutoff"]] if "tail" in sorts else []
         fixed |= {self.proof.names[i] for c in exponents for i in c.letters}
-        need(
-            set(values) <= {*self.proof.names} - fixed,
-            "values: allowed are letters that are not defined, no exponent, and no step's number",
-        )
+        why = "values: allowed are letters that are not defined, no exponent, and no step's number"
+        need(set(values) <= {*self.proof.names} - fixed, why)
         for value in values.values():
             need(self.proof.never_zero(value.bottom, where), "a value divides by what may be 0")
         more = listed("factors", arguments["factors"], most=20) if "factors" in arguments else []
         factors = [ONE, *map(self.proof.scalar, more)]
         more = listed("rests", arguments["rests"], most=20) if "rests" in arguments else []
         rests = [*map(self.proof.scalar, more)]
-        for factor in factors + rests:
-            need(self.proof.never_zero(factor.bottom, where), "a factor that divides by what may be 0")
-            need(self.proof.nonnegative(factor, where), "a factor that may be negative")
+        self.asked(where, "a factor that may be negative", *factors, *rests)
         for condition in self.conditions(premise["where"]):
             for scalar, strict in self.proof.conditions(*condition):
                 changed, why = self.proof.put(scalar, values), f"the condition on {condition[0]} is not met"
                 pairs = ((f * c, rest) for c in stated["given"] for f in factors for rest in (ZERO, *rests))
-                multiple = any(changed == c + rest for c, rest in pairs)
-                need(multiple or self.proof.nonnegative(changed, where), why)
+                if not any(changed == c + rest for c, rest in pairs):
+                    self.proof.ask(where, why, changed)
                 need(not strict or self.proof.never_zero(changed.top, where), why)
         for each in (self.proof.put(c, values) for c in premise["given"]):
-            kept = any(each == c or self.proof._nonnegative(each - c, where) for c in stated["given"])
-            need(kept or self.proof.nonnegative(each, where), "a condition given no more")
+            if not any(each == c or self.proof._nonnegative(each - c, where) for c in stated["given"]):
+                self.proof.ask(where, "a condition given no more", each)
         put = {n: (sort, self.proof.put(of, values)) for n, (sort, of) in premise["definitions"].items()}
         return self.same(
             premise,
@@ -4549,19 +4437,13 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
 
     # the claim
 
-    def compare(self) -> None:
+    def compare(self, words_of: dict) -> None:
         """Raise unless the last bound is the claim: what it bounds, its right side, and nothing asked that the claim
         does not ask."""
-        last, claim, proof = self.bounds[-1], self.claim, self.proof
-        for part in ("id", "edition", "source", "algorithm", "functional"):
-            word(part, claim[part])
-        words_of = {part: keyed(part, claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
-        self.assumed = [word("an assumption", each) for each in listed("assumptions", claim["assumptions"], most=100)]
-        fit(set(self.letters) <= {*proof.names}, "letters: allowed are the names of the file")
+        last, claim = self.bounds[-1], self.claim
         inside = (q[len("log(1/") : -1] if q.startswith("log(1/") else q for q in self.letters.values() if q != WITHIN)
         parts = {part for q in inside for part in q.split(" - ", 1)}
         fit(parts <= QUANTITIES.keys(), f"letters: allowed are {', '.join(QUANTITIES)}")
-        fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
         self.letters = {n: q for n, q in self.letters.items() if n not in last["definitions"]}  # which stand for that
         need(self.letters.get("K", "local_steps") == "local_steps", "K stands for local_steps")
         need("k" not in self.letters, "the step k stands for no quantity")
@@ -4604,11 +4486,9 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             of = roots[0] if roots else "rounds"
             need(of not in self.chosen, f"two choices by roots of {of}")
             rounds, x = self.letter(of), self.letter(name) ** 2
-            rest = self.proof.put(square, {self.name_of(rounds): ONE})
-            need(
-                rest in (square * rounds, square / rounds),
-                f"{name}: chosen by what is no root of {of}, or of 1/{of}",
-            )
+            rest = self.proof.put(square, {self.letter_of(rounds): ONE})
+            of_root = rest in (square * rounds, square / rounds)
+            need(of_root, f"{name}: chosen by what is no root of {of}, or of 1/{of}")
             self.chosen |= {of: rest / x if rest == square * rounds else x / rest}
         plain = {name: a for name, (a, r) in made.items() if name not in by_root}
         used = {self.proof.names[i] for c in plain.values() for i in c.letters}
@@ -4619,10 +4499,6 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Whether a choice is made by a minimum, which ``check_choice`` compares."""
         calls = (node for node in ast.walk(self.tree(text)) if isinstance(node, ast.Call))
         return any(isinstance(call.func, ast.Name) and call.func.id == "Min" for call in calls)
-
-    def name_of(self, letter: Scalar) -> str:
-        """Return the name of a letter."""
-        return next(name for name in self.proof.names if self.proof.name(name) == letter)
 
     def letter(self, quantity: str) -> Scalar:
         """Return the letter that stands for a quantity, or what stands in its place."""
@@ -4679,16 +4555,14 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             case ast.UnaryOp(op=ast.USub(), operand=part):
                 a, r = self.surd(part)
                 return -a, r
-            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(power))) if type(power) is int:
-                return self.of_tree(left) ** whole("a power", power, 0, LARGEST["power"]), ONE
-            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="cutoff")):
-                return self.defined("tail", self.of_tree(left)), ONE
-            case ast.BinOp(
-                left=left,
-                op=ast.Pow(),
-                right=ast.BinOp(left=ast.Constant(value=int(power)), op=ast.Mult(), right=ast.Name(id="cutoff")),
-            ) if type(power) is int:
-                return self.defined("tail", self.of_tree(left)) ** whole("a power", power, 0, LARGEST["power"]), ONE
+            case ast.BinOp(left=left, op=ast.Pow(), right=right) if sort := EXPONENTS.get(ast.unparse(right)):
+                return self.defined(sort, self.of_tree(left)), ONE
+            case ast.BinOp(left=left, op=ast.Pow(), right=right) if found := EXPONENT.fullmatch(ast.unparse(right)):
+                minus, power, of_cutoff = found.groups()
+                base = self.defined("tail", self.of_tree(left)) if of_cutoff else self.of_tree(left)
+                need(not minus or bool(base.top), "a division by 0")
+                raised = base ** whole("a power", int(power), 0, LARGEST["power"])
+                return ONE / raised if minus else raised, ONE
             case ast.Call(func=ast.Name(id="log"), args=[part], keywords=[]):
                 if isinstance(part, ast.Call) and (inside := self.parts(part, "Max")) != [part]:
                     (other,) = (each for each in inside if ast.unparse(each) != "1")
@@ -4696,20 +4570,6 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                     return self.defined("gain", self.of_tree(other)), ONE
                 whole_text = f"log({ast.unparse(part).replace(' ', '')})"
                 return self.letter(whole_text) if whole_text in self.letters.values() else self.logarithm(part), ONE
-            case ast.BinOp(left=left, op=ast.Pow(), right=ast.Name(id="rounds")):
-                return self.defined("power", self.of_tree(left)), ONE
-            case ast.BinOp(
-                left=left,
-                op=ast.Pow(),
-                right=ast.BinOp(left=ast.Name(id="local_steps"), op=ast.Mult(), right=ast.Name(id="rounds")),
-            ):
-                return self.defined("steps", self.of_tree(left)), ONE
-            case ast.BinOp(
-                left=left, op=ast.Pow(), right=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=power))
-            ):
-                base = self.of_tree(left)
-                need(bool(base.top), "a division by 0")
-                return ONE / base ** whole("a power", power, 0, LARGEST["power"]), ONE
             case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
                 b = self.of_tree(right)
                 return self.of_tree(left) + (b if isinstance(op, ast.Add) else -b), ONE
@@ -4721,7 +4581,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 return self.defined("exponential", -self.of_tree(part)), ONE
             case ast.Call(func=ast.Name(id="sqrt"), args=[part], keywords=[]):
                 under = self.of_tree(part)
-                drawn = any(self.squared_root(y) == under for y in self.roots) or self.surely_nonnegative(under)
+                drawn = any(self.squared_root(y) == under for y in self.roots) or self.surely(under, *AT_LEAST_0)
                 known = drawn or self.proof._nonnegative(under, self.bounds[-1]["known"])
                 need(known, "a root of what may be negative")
                 return ONE, under
@@ -4734,14 +4594,17 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         need(bool(found), f"a {sort} that is not what is proved")
         return self.proof.name(found[0])
 
-    def slacks(self, text: object) -> list:
-        """Return scalars that are all >= 0 where a hypothesis holds, an inequality between quantities."""
+    def sides(self, text: object) -> tuple[ast.expr, ast.expr]:
+        """Return the lesser and the larger side of a hypothesis, an inequality between quantities."""
         tree = self.tree(word("a hypothesis", text))
         if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.LtE | ast.GtE)):
             raise Unfit(f"allowed is one inequality <= or >=, not {str(text)[:60]!r}")
-        small, large = tree.left, tree.comparators[0]
-        if isinstance(tree.ops[0], ast.GtE):
-            small, large = large, small
+        both = tree.left, tree.comparators[0]
+        return both if isinstance(tree.ops[0], ast.LtE) else both[::-1]
+
+    def slacks(self, text: object) -> list:
+        """Return scalars that are all >= 0 where a hypothesis holds, an inequality between quantities."""
+        small, large = self.sides(text)
         tops, bottoms = map(self.above, self.parts(large, "Min")), [*map(self.of_tree, self.parts(small, "Max"))]
         made = []
         for top in tops:
@@ -4755,20 +4618,14 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         for i in sorted(letters_of(slack.top) - letters_of(slack.bottom)):
             parts = split_by_power(slack.top, i)
             before = Scalar(minus(parts[max(parts)]), slack.bottom)
-            if max(parts) == 1 and self.surely_positive(before):
+            if max(parts) == 1 and self.surely(before, "positive", "count"):
                 made.append(slack / before)
         return made
 
-    def surely_positive(self, scalar: Scalar) -> bool:
-        """Whether a scalar is > 0 as its coefficients are, and the quantities that its letters stand for."""
-        of = scalar.letters
-        above = all(QUANTITIES.get(self.letters.get(self.proof.names[i], "")) in ("positive", "count") for i in of)
-        return above and len({c > 0 for part in (scalar.top, scalar.bottom) for c in part.values()}) == 1
-
-    def surely_nonnegative(self, scalar: Scalar) -> bool:
-        """Whether a scalar is >= 0 as its coefficients are, and the quantities that its letters stand for."""
-        of = (QUANTITIES.get(self.letters.get(self.proof.names[i], ""), "real") for i in scalar.letters)
-        return "real" not in of and len({c > 0 for part in (scalar.top, scalar.bottom) for c in part.values()}) == 1
+    def surely(self, scalar: Scalar, *sorts: str) -> bool:
+        """Whether a scalar's coefficients are all of one sign, and its letters stand for quantities of these sorts."""
+        own = {QUANTITIES.get(self.letters.get(self.proof.names[i], ""), "real") for i in scalar.letters}
+        return own <= {*sorts} and len({c > 0 for part in (scalar.top, scalar.bottom) for c in part.values()}) == 1
 
     def sayable(self, text: object) -> list:
         """Return the same, and nothing of a hypothesis that cannot be said in the letters: what holds without it holds
@@ -4786,7 +4643,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         a, r = self.surd(tree)
         if r == ONE or r.letters or r.top[0] % r.bottom[0]:
             return self.of_tree(tree)
-        product = len(a.top) == len(a.bottom) == 1 and self.surely_nonnegative(a)
+        product = len(a.top) == len(a.bottom) == 1 and self.surely(a, *AT_LEAST_0)
         need(product, "a cap with the root of a number, that is no product >= 0")
         return a * number(Fraction(math.isqrt(4096 * (r.top[0] // r.bottom[0])) + 1, 64))
 
@@ -4810,9 +4667,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             if " - " in self.letters[name]:
                 need(self.is_difference(name, kind, last, slacks), f"{name}: no hypothesis of the claim")
                 continue
-            if self.is_of_round(name, kind, bound, slacks):
-                continue
-            if self.is_of_draw(name, kind, bound, last):
+            if self.is_of_round(name, kind, bound, slacks) or self.is_of_draw(name, kind, bound, last):
                 continue
             x, sort = self.proof.name(name), QUANTITIES.get(self.letters[name], "real")
             need(self.letters[name] != WITHIN, f"{name}: no round t = m C + r")
@@ -4821,9 +4676,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             above = kind == "at_least" or (kind == "capped" and self.above_zero(name, last, slacks))
             above |= kind == "above" and bound is not None and self.tends(self.right_side(last), name, bound) == 1
             above |= kind == "interval" and sort != "real"
-            curved = (
-                self.letters[name] == "smoothness" and kind == "at_least" and bound == self.letter("strong_convexity")
-            )
+            curved = self.letters[name] == "smoothness" and kind == "at_least"
+            curved = curved and bound == self.letter("strong_convexity")
             allowed = {
                 "positive": kind == "positive" and self.above_zero(name, last, slacks),
                 "nonnegative": sort != "real",
@@ -4833,9 +4687,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 "capped": sort == "probability" and bound == ONE and self.above_zero(name, last, slacks),
                 "at_least": curved and {"smooth(smoothness)", "strongly_convex(strong_convexity)"} <= {*self.assumed},
             }
-            need(
-                allowed.get(kind, False) or (hypothesis and above), f"{name}: a condition that the claim does not make"
-            )
+            made = allowed.get(kind, False) or (hypothesis and above)
+            need(made, f"{name}: a condition that the claim does not make")
         lowest = [c - ONE for name, c in self.chosen.items() if QUANTITIES.get(name) == "count"]
         for expression in last["given"]:
             need(any(expression == each for each in slacks + lowest), "given what is no hypothesis of the claim")
@@ -4867,19 +4720,12 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
 
     def is_share(self, name: str, kind: str, bound: Scalar | None, last: dict) -> bool:
         """Whether a letter is the share of a uniform draw, any number in [0, 1/size], and occurs nowhere else."""
-        parameters, x = dict(last["parameters"]), self.proof.name(name)
+        parameters, x = last["parameters"], self.proof.name(name)
         size = parameters.get("cohort", parameters.get("size"))
-        if parameters.pop("share", None) != x or kind != "interval" or size is None or bound != ONE / size:
+        if parameters.get("share") != x or kind != "interval" or size is None or bound != ONE / size:
             return False
-        used = [
-            *self.scalars(last["bound"]),
-            *last["given"],
-            *(of for _, of in last["definitions"].values()),
-            *parameters.values(),
-        ]
-        used += [c for _, c in last["assumptions"] if c is not None]
-        used += [b for _, _, b in self.conditions(last["where"]) if b is not None]
-        return not any(self.proof.depends(c, name) for c in used)
+        used = [*self.scalars(last["bound"]), *last["given"], *(of for _, of in last["definitions"].values())]
+        return not any(self.proof.depends(c, name) for c in (*used, *self.said_besides(last, "share")))
 
     def check_assumptions(self, last: dict, read: dict, slacks: list) -> None:
         """Raise unless the claim makes all assumptions, with the quantities themselves, and is read as they say."""
@@ -4929,9 +4775,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 need(bool(made & {*self.assumed}), f"{name}: an assumption that the claim does not make")
                 if quantity:
                     own = self.letter(quantity) ** power
-                    need(
-                        constant == own or (name == "strongly_convex" and constant == ZERO), f"{name}: another constant"
-                    )
+                    convex = name == "strongly_convex" and constant == ZERO
+                    need(constant == own or convex, f"{name}: another constant")
                 else:
                     need(constant is None, f"{name}: with a constant")
         if last["functional"] == "average_squared_gradient":
@@ -4996,19 +4841,13 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             if name in PRODUCTS:
                 one, other = map(self.letter, PRODUCTS[name])
                 need(value == one * other, f"{name}: of another value than the product of its quantities")
-            elif name == "share" and self.drawn(last):
-                continue
-            elif name != "share":
-                need(
-                    bool(quantity) and value == self.letter(quantity),
-                    f"{name}: of another value than {quantity or 'any'}",
-                )
+            elif name == "share":
+                conditions = self.conditions(last["where"])
+                any_share = any(self.is_share(n, kind, most, last) for n, kind, most in conditions)
+                need(any_share or bool(self.drawn(last)), "a share of a draw that is not any")
             else:
-                shares = [c for c in self.conditions(last["where"]) if self.proof.name(c[0]) == value]
-                need(
-                    any(self.is_share(name, kind, most, last) for name, kind, most in shares),
-                    "a share of a draw that is not any",
-                )
+                own_value = bool(quantity) and value == self.letter(quantity)
+                need(own_value, f"{name}: of another value than {quantity or 'any'}")
         if last["kind"]:
             need(last["kind"] in kinds, f"{last['kind']}: no kind of round of {algorithm}")
             at, q = kinds[last["kind"]], self.letter(chance)
@@ -5059,17 +4898,7 @@ MADE_OF_WORDS = {
     "only frequency": (ALL_LAWS[:2], EVERYBODY, EVERYBODY),
 }  # fmt: skip
 """Numbers of a problem, and the words that say of what."""
-AT_MOST_ONE = (
-    "excess",
-    "only",
-    "only frequency",
-    "risk",
-    "frequency",
-    "disagreement",
-    "disagreement frequency",
-    "failure",
-    "tail",
-)
+AT_MOST_ONE = {"tail", *(name for name in MADE_OF_WORDS if name != "related gap")}
 PROBLEM_QUANTITIES = (
     "class_size", "samples", "server_samples", "clients", "arbitrary_cohort", "samples_per_client", "rare_mass",
     "error_level", "target_width", "source_width", "threshold_distance", "outside_support", "client_share",
@@ -5093,27 +4922,18 @@ UNDRAWN: dict[str, list] = {
 }
 """Functionals without samples, as sums of numbers."""
 NAMED_BY_CLAIMS = (("excess", "target", "best of Q"), ("excess", "pool", "any"), ("related gap",))
-HALF = number(Fraction(1, 2))
 
 
 class SampleProof(Proof):
     """Saved proof about learning problems, read and checked: what its letters mean, and its theorems."""
 
     def __init__(self, data: object, work: int | None = None) -> None:
-        LEFT["work"] = LARGEST["work"] if work is None else work
-        let_go()
         claims = type(data) is dict and data.get("format") == OF_SAMPLE_CLAIM
         fields = "format names regions parameters numbers theorems" + " letters claim digest" * claims
-        given = keys("a proof", data, fields)
-        self.names = [word("a name", name) for name in listed("names", given["names"], most=60)]
-        fit(all(map(NAME.fullmatch, self.names)), "names: allowed are letters, digits and _")
-        fit(len(set(self.names)) == len(self.names), "names: twice the same")
+        given = self.begun(data, fields, (OF_SAMPLES, OF_SAMPLE_CLAIM), 60, work)
         fit(not {"k", "K"} & set(self.names), "names: k and K count steps, of which samples have none")
-        self.width, self.number = len(self.names), {name: i for i, name in enumerate(self.names)}
-        self.charts, self.regions, self.kept, self.claim = {}, [], 0, None
-        self.shown_signs, self.remembered = {}, 0
         self.meanings: dict[str, tuple] = {}
-        self.theorems, self.at = [], "what letters mean"
+        self.regions, self.claim, self.at = [], None, "what letters mean"
         with _named(self.at):
             (conditions,) = listed("regions", given["regions"], 1)
             self.stated = self.region(conditions)
@@ -5141,10 +4961,7 @@ class SampleProof(Proof):
                 allowed = MADE_OF_WORDS[kind]
                 listed("a meaning", parts, len(allowed))
                 words = tuple(word("of what", each, of) for each, of in zip(parts, allowed, strict=True))
-                need(
-                    not kind.startswith("disagreement") or words[1] <= words[2],
-                    "two hypotheses out of order",
-                )
+                need(not kind.startswith("disagreement") or words[1] <= words[2], "two hypotheses out of order")
                 meaning: tuple = (kind, *words)
             else:
                 fit(kind in MADE_OF_SCALARS, f"a number that is a {kind[:60]!r}")
@@ -5165,7 +4982,7 @@ class SampleProof(Proof):
         if kind in ("level", *BY_DIMENSION):
             share = self.under_power(parts[0])
             least = [share, ONE - share, *parts[1:]]
-            need(all(self.positive_there(c, region) for c in (share, *parts[1:])), "a level of 0, or of no samples")
+            need(all(self.never_zero(c.top, region) for c in (share, *parts[1:])), "a level of 0, or of no samples")
         need(all(self._nonnegative(c, region) for c in least), f"a {kind} of what may be below 0")
 
     def under_power(self, scalar: Scalar) -> Scalar:
@@ -5174,10 +4991,6 @@ class SampleProof(Proof):
             if meaning[0] == "power" and scalar == self.name(letter):
                 return meaning[1]
         return scalar
-
-    def positive_there(self, scalar: Scalar, region: int) -> bool:
-        """Whether a scalar's numerator is > 0 on a region on which it is >= 0."""
-        return self.never_zero(scalar.top, region)
 
     def known(self, later: set) -> int:
         """Return the number of the region in which all letters are as stated, and all numbers >= 0, without what uses
@@ -5198,13 +5011,17 @@ class SampleProof(Proof):
         """Raise unless a scalar is shown to be >= 0 on the region."""
         need(self._nonnegative(scalar, self.whole_region), why)
 
-    def letter_of(self, *meaning: object) -> Scalar:
-        """Return the letter that has a meaning, as a scalar; two hypotheses are in either order."""
+    def letters_of(self, *meaning: object) -> list:
+        """Return the letters that have a meaning, one at most, as scalars; two hypotheses are in either order."""
         if str(meaning[0]).startswith("disagreement"):
             meaning = (*meaning[:2], *sorted(meaning[2:]))  # type: ignore[type-var]
-        found = [n for n, other in self.meanings.items() if len(other) == len(meaning) and other == meaning]
+        return [self.name(n) for n, other in self.meanings.items() if len(other) == len(meaning) and other == meaning]
+
+    def letter_of(self, *meaning: object) -> Scalar:
+        """Return the letter that has a meaning, as a scalar."""
+        found = self.letters_of(*meaning)
         need(bool(found), f"no letter is {meaning[0]}")
-        return self.name(found[0])
+        return found[0]
 
     def made_of(self, letter: object, kind: str) -> tuple:
         """Return of what a letter is a number of this kind."""
@@ -5246,9 +5063,8 @@ class SampleProof(Proof):
             every = {*found[part], *(each for p in premises for each in p[part])}
             need(held == every, f"{rule}: the file's {part} are not what the rule concludes")
             found[part] = every
-        need(
-            truth("equality", stated["equality"]) == found["equality"], f"{rule}: another sign than the rule concludes"
-        )
+        equality = truth("equality", stated["equality"])
+        need(equality == found["equality"], f"{rule}: another sign than the rule concludes")
         need(stated["functional"] == found["functional"], f"{rule}: another functional than the rule concludes")
         same = confidence == found["confidence"] if confidence is not None else found["confidence"] is None
         need(same, f"{rule}: another confidence than the rule concludes")
@@ -5310,26 +5126,26 @@ class SampleProof(Proof):
 
     def largest(self, given: Arguments, premises: list) -> dict:
         """Conclude f >= max(x, y) from f >= x and f >= y."""
-        first, second = premises
         x, y = self.made_of(given["letter"], "maximum")
-        need(first["form"] + x == second["form"] + y, "two bounds that differ")
-        return {"form": first["form"] + x - self.name(given["letter"])}  # type: ignore[arg-type]
+        return self.one_of_two(given, premises, x, y, MINUS)
 
     def least(self, given: Arguments, premises: list) -> dict:
         """Conclude f + c min(x, y) >= 0 from f + c x >= 0 and f + c y >= 0."""
-        first, second = premises
         (x, y), c = self.made_of(given["letter"], "minimum"), self.scalar(given["factor"])
         need(self.never_zero(c.bottom, self.whole_region), "a factor that divides by what may be 0")
+        return self.one_of_two(given, premises, x, y, c)
+
+    def one_of_two(self, given: Arguments, premises: list, x: Scalar, y: Scalar, c: Scalar) -> dict:
+        """Conclude f + c z >= 0 from f + c x >= 0 and f + c y >= 0, where the number z is x or y."""
+        first, second = premises
         f = first["form"] - c * x
         need(f == second["form"] - c * y, "two bounds that differ")
         return {"form": f + c * self.name(given["letter"])}  # type: ignore[arg-type]
 
     def absolute(self, given: Arguments, premises: list) -> dict:
         """Conclude f >= |x| from f >= x and f >= -x."""
-        first, second = premises
         (x,) = self.made_of(given["letter"], "distance")
-        need(first["form"] + x == second["form"] - x, "two bounds that differ")
-        return {"form": first["form"] + x - self.name(given["letter"])}  # type: ignore[arg-type]
+        return self.one_of_two(given, premises, x, -x, MINUS)
 
     # numbers
 
@@ -5503,13 +5319,16 @@ class SampleProof(Proof):
 
     def event(self, name: str, sample: str, first: str, second: str, level: str) -> tuple:
         """Return an event of all hypotheses that may stand in the places of those that are drawn."""
-        samples = {"pool": "samples", "server": "server_samples"}
-        need(sample in samples, "no samples of that name")
-        need(self.made_of(level, "level")[1] == self.quantity(samples[sample]), "a level of other samples")
+        need(self.made_of(level, "level")[1] == self.count_of(sample), "a level of other samples")
         both = first not in CHOSEN_BEFORE and second not in CHOSEN_BEFORE
         pair = [h if h in CHOSEN_BEFORE else "any" for h in (first, second)]
         pair = ["any", "other"] if both else pair
         return (name, sample, *(pair if name == "risks" else sorted(pair)), level)
+
+    def count_of(self, sample: str) -> Scalar:
+        """Return the number of the pool's samples, or of the server's."""
+        need(sample in ("pool", "server"), "no samples of that name")
+        return self.quantity("samples" if sample == "pool" else "server_samples")
 
     def deviation(self, sample: str, first: str, second: str, level: str) -> Scalar:
         """Return sqrt(2 P(h != g) a) + a/3."""
@@ -5553,10 +5372,8 @@ class SampleProof(Proof):
         """Return how far a frequency f and a probability p of the same are apart at most, by the growth L of as many
         samples: sqrt(16 L p) - (p - f), or sqrt(16 L f) - (f - p) where f is above."""
         sample, level, above = word("sample", given["sample"]), given["level"], truth("above", given["above"])
-        samples = {"pool": "samples", "server": "server_samples"}
-        need(sample in samples, "no samples of that name")
         _, count, dimension = self.made_of(level, growth)
-        same = count == self.quantity(samples[sample]) and dimension == self.quantity("vc_dimension")
+        same = count == self.count_of(sample) and dimension == self.quantity("vc_dimension")
         need(same, "a growth of other samples, or by another dimension")
         p, f = self.letter_of(kind, sample, first, second), self.letter_of(kind + " frequency", sample, first, second)
         inside = number(16) * self.name(level) * (f if above else p)  # type: ignore[arg-type]
@@ -5662,10 +5479,8 @@ class SampleProof(Proof):
 
     def of_whole(self, functional: str, bound: Scalar, premises: list, few: list, given: Arguments) -> dict:
         """Return a bound in quantities; a quantile's at a confidence that all failures together do not exceed."""
-        drawn, events = (
-            functional in DRAWN or functional == "pair_deviation",
-            {e for p in premises for e in p["events"]},
-        )
+        drawn = functional in DRAWN or functional == "pair_deviation"
+        events = {e for p in premises for e in p["events"]}
         need(self.of_quantities(bound), "a bound that is in no quantities")
         told = given["confidence"]
         need((told is not None) == drawn and (drawn or not (events or few)), "a confidence, and nothing drawn, or none")
@@ -5693,11 +5508,8 @@ class SampleProof(Proof):
         head = f"for {', '.join(where) or 'all scalars'};\nfor every learning problem"
         head += f" with {', '.join(sorted(last['assumptions'])) or 'no assumption'}; {', '.join(of)};\n"
         if last["functional"]:
-            likely = (
-                ""
-                if last["confidence"] is None
-                else f"with probability at least 1 - {self.shown(last['confidence'])}: "
-            )
+            c = last["confidence"]
+            likely = "" if c is None else f"with probability at least 1 - {self.shown(c)}: "
             said = f"{likely}{last['functional']} <= {self.shown(last['form'])}"
         else:
             said = f"{self.shown(last['form'])} {'=' if last['equality'] else '>='} 0"
@@ -5721,19 +5533,15 @@ class SampleProof(Proof):
         }[kind].format(*shown)  # fmt: skip
 
 
-SORTS_OF_SAMPLES = {
-    **dict.fromkeys(("hidden_constant", "target_width", "source_width"), "positive"), "confidence": "share",
-    **dict.fromkeys(
-        ("class_size", "samples", "server_samples", "client_samples", "clients", "arbitrary_cohort",
-         "samples_per_client", "vc_dimension"), "count",
-    ),
-    **dict.fromkeys(("rare_mass", "error_level", "client_share", "noise_exponent"), "probability"),
-    **dict.fromkeys(
-        ("threshold_distance", "outside_support", "relatedness", "relatedness_exponent", "noise_constant"),
-        "nonnegative",
-    ),
-    "sample_complexity": "any",
-}  # fmt: skip
+SORTS_OF_SAMPLES = by_sort(
+    positive="hidden_constant target_width source_width",
+    share="confidence",
+    count="""class_size samples server_samples client_samples clients arbitrary_cohort samples_per_client
+        vc_dimension""",
+    probability="rare_mass error_level client_share noise_exponent",
+    nonnegative="threshold_distance outside_support relatedness relatedness_exponent noise_constant",
+    any="sample_complexity",
+)
 """Quantities of claims on samples: > 0, in (0, 1], a count >= 1, in [0, 1], >= 0, or any number."""
 LEVELS = {
     "complexity": ("class_size", 1, "samples"), "server_complexity": ("class_size", 1, "server_samples"),
@@ -5751,21 +5559,14 @@ class ClaimOfSamples(ClaimOfRuns):
     the claim does not ask."""
 
     def __init__(self, proof: SampleProof, given: dict) -> None:  # type: ignore[override]
-        self.problem, self.bounds = proof, []
+        self.proof = self.problem = proof
+        self.bounds = []
         with _named("claim"):
-            self.letters = {n: word("a letter", q) for n, q in keyed("letters", given["letters"]).items()}
-            self.claim = seen(keys("a claim", given["claim"], CLAIM_FIELDS))
-            written = json.dumps([self.letters, self.claim], sort_keys=True, separators=(",", ":"))
-            need(hashlib.sha256(written.encode()).hexdigest() == given["digest"], "its text is not that of its digest")
-            self.compare()
+            self.compare(self.words(given["letters"], given["claim"], given["digest"]))
 
-    def compare(self) -> None:
+    def compare(self, words_of: dict) -> None:
         """Raise unless the last theorem is the claim, or says more."""
         proof, claim, last = self.problem, self.claim, self.problem.theorems[-1]
-        for part in ("id", "edition", "source", "algorithm", "functional"):
-            word(part, claim[part])
-        words_of = {part: keyed(part, claim[part]) for part in ("terms", "choices", "hypotheses", "readings")}
-        self.assumed = [word("an assumption", each) for each in listed("assumptions", claim["assumptions"], most=100)]
         need(not words_of["choices"], "a claim on samples chooses nothing")
         need(set(words_of["readings"]) <= {*READ_IN_HYPOTHESES}, "read as no hypothesis is")
         for option in words_of["readings"].values():
@@ -5790,9 +5591,7 @@ class ClaimOfSamples(ClaimOfRuns):
         """Raise unless each letter stands for one quantity: that of a problem which it is, or one of which the theorem
         says nothing but its conditions."""
         proof = self.problem
-        fit(set(self.letters) <= {*proof.names}, "letters: allowed are the names of the file")
         fit(set(self.letters.values()) <= SORTS_OF_SAMPLES.keys(), "letters: no quantity of a claim on samples")
-        fit(len(set(self.letters.values())) == len(self.letters), "letters: two for one quantity")
         need(not set(self.letters) & proof.meanings.keys(), "a letter that is a number")
         self.plain = {name: n for name, c in proof.quantities.items() for n in proof.names if c == proof.name(n)}
         need(len(set(self.plain.values())) == len(self.plain), "one letter for two quantities of the problem")
@@ -5834,8 +5633,8 @@ class ClaimOfSamples(ClaimOfRuns):
                 return self.letter(name), ONE
             case ast.BinOp(left=left, op=ast.Pow(), right=right) if not isinstance(right, ast.Constant):
                 base, exponent = self.of_tree(left), self.of_tree(right)
-                if self.has_letter("power", base, exponent):
-                    return self.problem.letter_of("power", base, exponent), ONE
+                if found := self.problem.letters_of("power", base, exponent):
+                    return found[0], ONE
                 return ONE, self.problem.letter_of("power", base, exponent + exponent)
             case ast.Call(func=ast.Name(id="sqrt"), args=[part], keywords=[]):
                 inside = self.of_tree(part)
@@ -5844,14 +5643,10 @@ class ClaimOfSamples(ClaimOfRuns):
                 return ONE, inside
         return super().surd(tree)
 
-    def has_letter(self, *meaning: object) -> bool:
-        """Whether a letter of the file has a meaning."""
-        return any(len(m) == len(meaning) and m == meaning for m in self.problem.meanings.values())
-
     def complexity(self, tree: ast.expr) -> Scalar:
         """Return the letter of (d max(log(max(n, d)/d), 1) + log(1/x))/n, of letters x, n and d."""
         for letter, (kind, *parts) in self.problem.meanings.items():
-            names = [self.letters.get(n) for part in parts for n in self.problem.names if self.is_letter(part, n)]
+            names = [self.letters.get(n) for part in parts for n in self.problem.names if part == self.problem.name(n)]
             if kind == "complexity" and len(names) == 3 and None not in names:
                 x, n, d = names
                 summands = f"{d}*Max(1, log(Max({n}, {d})/{d}))/{n}", f"log(1/{x})/{n}"
@@ -5862,18 +5657,6 @@ class ClaimOfSamples(ClaimOfRuns):
                         if {ast.dump(left), ast.dump(right)} in ({one, other}, {turned, other}):
                             return self.problem.name(letter)
         raise Wrong("a complexity that the file does not declare")
-
-    def is_letter(self, part: object, name: str) -> bool:
-        """Whether a scalar is this letter."""
-        return isinstance(part, Scalar) and part == self.problem.name(name)
-
-    def sides(self, text: object) -> tuple[ast.expr, ast.expr]:
-        """Return the lesser and the larger side of a hypothesis, an inequality between quantities."""
-        tree = self.tree(word("a hypothesis", text))
-        if not (isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.LtE | ast.GtE)):
-            raise Unfit(f"allowed is one inequality <= or >=, not {str(text)[:60]!r}")
-        both = tree.left, tree.comparators[0]
-        return both if isinstance(tree.ops[0], ast.LtE) else both[::-1]
 
     def check_conditions(self, hypotheses: list) -> None:
         """Raise unless each condition is known of its quantity, or a hypothesis times what is >= 0 by the conditions

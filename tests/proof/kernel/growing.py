@@ -52,8 +52,8 @@ class Growing(checker.Proof):
         self.signs.clear(), self.inside.clear()  # what is noted of a region inside another one is noted once
         self.kept = 0
         found = checker.checked(self, line)
-        for _, scalar, where in self.signs:
-            checker.need(self._nonnegative(scalar, where), "what has to be >= 0 may be negative")
+        for _, scalar, where, why in self.signs:
+            checker.need(self._nonnegative(scalar, where), why)
         return found
 
     def _added(self, one: Theorem, premises: list[int]) -> int:
