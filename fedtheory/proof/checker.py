@@ -41,7 +41,7 @@ BINDERS = ("", "K", "M", "S", "KM", "KS")
 CONTEXTS, KINDS = ("cohort", "kind", "start", "run"), ("", "uniform", "arbitrary", "server")
 COEFFICIENT, NUMBER = re.compile(r"-?[1-9][0-9]*(/[1-9][0-9]*)?"), re.compile(r"(0|-?[1-9][0-9]*)(/[1-9][0-9]*)?")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,39}")
-EXPRESSION = re.compile(r"[A-Za-z0-9_+\-*/()., <>=]*")
+EXPRESSION = re.compile(r"(?!.*\b[0-9]+[A-Za-z_])[A-Za-z0-9_+\-*/()., <>=]*")  # numbers are of digits alone
 STAGES = {  # (name, of a client, has a step): (stage, lag)
     ("x", False, False): ("start", 0), ("x*", False, False): ("start", 0), ("x+", False, False): ("end", 0),
     ("g_start", True, False): ("start", 0), ("g_opt", True, False): ("start", 0),
@@ -172,7 +172,8 @@ def seen(data: dict) -> dict:
     while waiting:
         part = waiting.pop()
         if type(part) is str:
-            fit(part.isprintable(), f"{ascii(part)[:60]}: allowed is what can be printed")
+            shown = part.isprintable() and "  " not in part
+            fit(shown, f"{ascii(part)[:60]}: allowed is what can be printed, with no two spaces in a row")
         else:
             waiting += [*part, *part.values()] if type(part) is dict else part if type(part) is list else []
     return data
