@@ -3122,14 +3122,13 @@ class RulesOfWeights(BoundRules):
         parameters = {name: self.proof.name(n) for name, n in zip((*quantities, "rounds"), letters, strict=True)}
         if plain:
             assumed.append(("equal_weights", None))
-        if any(given[n].top for n in ("error", "scale") if n in given):
+        for own in {"error", "scale"} & set(given):
+            need(not given[own].top or bool(self.letter_of(given[own])), f"{own}: no letter")
             assumed.append(("weights_of_the_round", None))
-        for own in ("error", "scale"):
-            need(own not in given or not given[own].top or bool(self.letter_of(given[own])), f"{own}: no letter")
-        if "error" in given and given["error"].top:
+        if "error" in given:
             by_plain = {"weight_error": given["error"]}
             parameters |= by_plain if plain else {"objective_error": given["error"] / given["clients"]}
-        if "scale" in given and given["scale"].top:
+        if "scale" in given:
             parameters["weight_scale"] = given["scale"]
         if "least_weight" in given:
             parameters["least_objective_weight"] = given["least_weight"]

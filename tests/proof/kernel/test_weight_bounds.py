@@ -391,6 +391,19 @@ def test_the_checker_refuses_what_a_weaker_kernel_makes(name: str, monkeypatch: 
     assert re.match(r"bound \d+: ", refusal(UNSOUND[name][1]()))
 
 
+@pytest.mark.parametrize(("plain", "error"), [(False, "objective_error"), (True, "weight_error")])
+def test_a_round_without_an_error_of_weights_is_none_of_any_weights(plain: bool, error: str, monkeypatch) -> None:
+    """With weights of 0 nothing moves, so that F does not fall; it does where E = 0, for any mean and for the plain
+    one."""
+    without = instantiate(rounds.descent(plain), {"E": 0 * E, "Q": 0 * Q}, WHERE)
+    of = dict(bound_round(without, RUNS, "weighted_increase", ("slope", "R"), plain).parameters)
+    assert of[error] == of["weight_scale"] == 0
+    kept = {name: c.within(RUNS) for name, c in without.parameters if name not in ("error", "scale")}
+    monkeypatch.setattr(round_bounds, "_of_weights", lambda *_: kept)
+    forgot = bound_round(without, RUNS, "weighted_increase", ("slope", "R"), plain)
+    assert "the file's parameters is not what the rule concludes" in refusal(forgot)
+
+
 def test_the_checker_refuses_a_theorem_that_assumes_more(monkeypatch: pytest.MonkeyPatch) -> None:
     bound, first, read = _in_blocks(), _smooth_too(), interval_bounds._read
 
