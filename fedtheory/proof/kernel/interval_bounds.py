@@ -377,7 +377,8 @@ def choose_cutoff(premise: RunBound, letters: Sequence[str], first: Theorem | No
     if logs[0].sort != "log" or logs[0].of != T or BIAS not in of:
         raise Refused(f"{logs[0]}: allowed is the logarithm of the rounds")
     own = {str(value) for name, value in of.items() if name in (ROUNDS, CUTOFF, ABSENCE, BIAS)}
-    if conditions.keys() != own or conditions[str(C)].kind != "count" or {*letters} & {*own, logs[0].name}:
+    named = conditions.keys() == own and len(own) == len(of) == 4
+    if not named or conditions[str(C)].kind != "count" or {*letters} & {*own, logs[0].name}:
         raise Refused(f"{premise}: allowed are letters for T, C and the means of q and q^(2C), and three new ones")
     late = conditions[str(T)] == Condition(str(T), "at_least", C)
     if not late and conditions[str(T)].kind != "count":

@@ -309,6 +309,10 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
         squares_of_the_cutoff(), ("least", "decay", "two"))),
     "a large bound before the cutoff": ("not certified to be at most 1", lambda: choose_cutoff(
         _in_blocks(), ("least", "decay", "two"), weights.early_cutoff())),
+    "a mean of q that is one of q^(2C)": ("allowed are letters for T, C and the means", lambda: choose_cutoff(
+        restrict(weights.average(), Where(WIDE, tuple(
+            c for c in weights.average().where.conditions if c.name != "absence")), {"absence": WIDE["bias"]}),
+        ("least", "decay", "two"))),
     "a late bound without what is before": ("for all t < C", lambda: choose_cutoff(
         _in_blocks(), ("least", "decay", "two"))),
     "a theorem before the cutoff that assumes more": ("assumes no more than the bound", lambda: choose_cutoff(
