@@ -4918,7 +4918,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 need(who in OF_STEPS[self.claim["algorithm"]] and name in self.assumed, "draws of another law")
                 asked["cohort"] = DRAWS[who]
             elif name == "equal_weights":
-                plain = self.claim["algorithm"] != "fedavg_decaying"
+                plain = self.claim["algorithm"] not in ("fedavg_decaying", "flics")
                 need(plain and not self.is_of_any_mean(last), "of the plain mean, and the claim is of any")
             else:
                 quantity, power = ASSUMED.get(name, ("", 0))
