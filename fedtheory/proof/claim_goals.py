@@ -345,10 +345,10 @@ class Goal:
         return next((who for who, law in laws.items() if self.scalar(law) == share), "")
 
     def whichever(self, bound: RunBound) -> set[str]:
-        """Return the ambiguities of the claim whose options make no difference to a bound."""
+        """Return the ambiguities of the claim whose options make no difference to a bound, which is read with none."""
         shared = {readings.KINDS_OF_ROUNDS} if any(name == SHARES for name, _ in bound.assumptions) else set()
         left = set() if self.claim.functional.alternatives else {readings.ROOT} - dict(self.more).keys()
-        return answer_goals.whichever(self.claim) | shared | left
+        return (answer_goals.whichever(self.claim) | shared | left) - self.read(bound).keys()
 
     def differences(self, bound: RunBound) -> Iterator[str]:
         """List in words what a bound says otherwise than the claim; none if it is the claim's theorem.

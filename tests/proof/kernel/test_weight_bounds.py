@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from fedtheory.claims import readings
+from fedtheory.claims.statement import Ambiguity
 from fedtheory.papers import claim
 from fedtheory.papers.fedau.proofs import cor4
 from fedtheory.papers.fedau.proofs import thm1_thm2 as rounds
@@ -529,6 +531,17 @@ def test_the_plain_mean_is_none_of_weighing_clients() -> None:
     assert bound is not None and goal.rounds is not None and not list(goal.differences(bound))
     weighing = replace(goal, rounds=replace(goal.rounds, plain_mean=False))
     assert "it assumes equal_weights, and the claim does not" in list(weighing.differences(bound))
+
+
+def test_a_bound_in_expectation_is_none_given_an_interval() -> None:
+    """Where it is not shown that it holds given an interval, a claim that is read so is another one."""
+    make, letters, _ = weights._BOUNDS["eqB_6_7@sharp"]
+    for option in (readings.GIVEN_AN_INTERVAL, readings.IN_EXPECTATION):
+        read = (Ambiguity(readings.CONDITION, (option,), "words"),)
+        check = ClaimTheorem(
+            replace(claim("fedau.eqB_6_7@sharp"), ambiguities=read), make, tuple(letters.items()), None, "fedau"
+        )
+        assert check.found() == (option == readings.IN_EXPECTATION)
 
 
 def test_each_claim_has_a_bound_of_its_own() -> None:
