@@ -4962,7 +4962,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         if last["functional"] in POINT_FUNCTIONALS:
             same = all(value == self.letter(name) for name, value in last["parameters"].items())
             return need(same, "distances of other points")
-        own = "step_index" in last["parameters"] or "step_index" not in self.letters.values()
+        several = algorithm == "fedavg_decaying" or "step_index" in self.letters.values()
+        own = "step_index" in last["parameters"] or not several
         need(own, "steps of several sizes, and a bound for steps of one size")
         law, chance, kinds = ALGORITHMS[algorithm]
         chosen = {name.split(" above ")[0] for name in last["parameters"] if " above " in name}

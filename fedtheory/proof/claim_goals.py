@@ -386,7 +386,8 @@ class Goal:
             return
         for theorem in theorems:
             yield from strange(theorem, self.rounds)
-        if "step_index" in {*self.letters.values()} - {name for name, _ in bound.parameters}:
+        several = self.rounds.by_rule or "step_index" in self.letters.values()
+        if several and "step_index" not in dict(bound.parameters):
             yield "its steps are of one size, and the claim's of several"
         names = {name for name, _ in bound.assumptions}
         if DRAWN in names and self.drawn(bound) not in self.rounds.ends:

@@ -192,9 +192,7 @@ def _of_weights(theorem: Theorem, ring: Ring, plain: bool) -> dict[str, Scalar]:
     check_weighted(theorem)
     own_letters(theorem)
     given = dict(theorem.parameters)
-    kept = {name: c for name, c in given.items() if name not in ("error", "scale", "least_weight")}
-    if "error" in given:
-        kept |= {WEIGHT_ERROR: given["error"]} if plain else {OBJECTIVE_ERROR: given["error"] / given["clients"]}
-    kept |= {LARGEST_SCALE: given["scale"]} if "scale" in given else {}
-    kept |= {LEAST_WEIGHT: given["least_weight"]} if "least_weight" in given else {}
-    return {name: value.within(ring) for name, value in kept.items()}
+    if "error" in given and not plain:
+        given["error"] = given["error"] / given["clients"]
+    names = {"error": WEIGHT_ERROR if plain else OBJECTIVE_ERROR, "scale": LARGEST_SCALE, "least_weight": LEAST_WEIGHT}
+    return {names.get(name, name): value.within(ring) for name, value in given.items()}
