@@ -57,6 +57,7 @@ class Rounds:
         plain_mean: whether F is the plain mean of the clients' functions.
         sets: whether no client takes part twice in a round; for uniform cohorts a reading says it.
         by_intervals: whether the weights are means of the lengths of participation intervals.
+        by_rule: whether steps have sizes by a rule.
     """
 
     kinds: tuple[str, ...]
@@ -65,6 +66,7 @@ class Rounds:
     plain_mean: bool = True
     sets: bool = True
     by_intervals: bool = False
+    by_rule: bool = False
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -109,7 +111,8 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
     if kinds == (ARBITRARY,) and isinstance(participation, Uniform) and plain_mean and not twice:
         ends.add(readings.UNIFORMLY)
     by_intervals = all(_by_intervals(kind) for kind in _taken(algorithm))
-    return Rounds(kinds, chances[0] if chances else "", frozenset(ends), plain_mean, not twice, by_intervals)
+    by_rule, chance = any(kind.by_rule for kind in _taken(algorithm)), chances[0] if chances else ""
+    return Rounds(kinds, chance, frozenset(ends), plain_mean, not twice, by_intervals, by_rule)
 
 
 def _taken(algorithm: Algorithm) -> tuple[Kind, ...]:
@@ -146,7 +149,9 @@ def _kind(algorithm: Algorithm, kind: Kind, weights: tuple[Fraction, ...]) -> st
         if kind.plain:
             return UNIFORM if uniform else ARBITRARY
         lacks = f"that end by {type(own).__name__} and {kind.server}"
-        if kind.proximal != 0:
+        if not kind.trains_alike:
+            lacks = "in which clients make different numbers of steps"
+        elif kind.proximal != 0:
             lacks = "with a proximal term"
         elif kind.local_solver != PLAIN_SGD:
             lacks = f"of {kind.local_solver}"

@@ -45,7 +45,7 @@ EXPONENTS = {"cutoff": "tail", "rounds": "power", "local_steps * rounds": "steps
 """Exponents of powers that letters stand for, and the sorts of these letters."""
 EXPONENT = re.compile(r"(-(?=[0-9]+$))?([0-9]+)( \* cutoff)?")
 """Other exponents: a whole number, or a positive one times the cutoff."""
-EXPRESSION = re.compile(r"[A-Za-z0-9_+\-*/()., <>=]*")
+EXPRESSION = re.compile(r"(?!.*\b[0-9]+[A-Za-z_])[A-Za-z0-9_+\-*/()., <>=]*")  # numbers are of digits alone
 STAGES = {  # (name, of a client, has a step): (stage, lag)
     ("N", True, True): ("path", 1), ("x_mean", False, True): ("path", 0),
     **{(name, True, True): ("path", 0) for name in ("x", "g", "g_mean")},
@@ -176,7 +176,8 @@ def seen(data: dict) -> dict:
     while waiting:
         part = waiting.pop()
         if type(part) is str:
-            fit(part.isprintable(), f"{ascii(part)[:60]}: allowed is what can be printed")
+            shown = part.isprintable() and "  " not in part
+            fit(shown, f"{ascii(part)[:60]}: allowed is what can be printed, with no two spaces in a row")
         else:
             waiting += [*part, *part.values()] if type(part) is dict else part if type(part) is list else []
     return data
@@ -3086,9 +3087,9 @@ class RulesOfWeights(BoundRules):
         parameters = {name: self.proof.name(n) for name, n in zip((*quantities, "rounds"), letters, strict=True)}
         if plain:
             assumed.append(("equal_weights", None))
-        own = {n: given[n] for n in ("error", "scale") if n in given and given[n].top}
+        own = {n: given[n] for n in ("error", "scale") if n in given}
         assumed += [("weights_of_the_round", None)] if own else []
-        need(all(map(self.letter_of, own.values())), "an error or a scale that is no letter")
+        need(all(not c.top or self.letter_of(c) for c in own.values()), "an error or a scale that is no letter")
         if "error" in own:
             by_plain = {"weight_error": own["error"]}
             parameters |= by_plain if plain else {"objective_error": own["error"] / given["clients"]}
@@ -4764,7 +4765,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
                 need(who in OF_STEPS[self.claim["algorithm"]] and name in self.assumed, "draws of another law")
                 asked["cohort"] = DRAWS[who]
             elif name == "equal_weights":
-                plain = self.claim["algorithm"] != "fedavg_decaying"
+                plain = self.claim["algorithm"] not in ("fedavg_decaying", "flics")
                 need(plain and not self.is_of_any_mean(last), "of the plain mean, and the claim is of any")
             else:
                 quantity, power = ASSUMED.get(name, ("", 0))
@@ -4807,7 +4808,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         if last["functional"] in POINT_FUNCTIONALS:
             same = all(value == self.letter(name) for name, value in last["parameters"].items())
             return need(same, "distances of other points")
-        own = "step_index" in last["parameters"] or "step_index" not in self.letters.values()
+        several = algorithm == "fedavg_decaying" or "step_index" in self.letters.values()
+        own = "step_index" in last["parameters"] or not several
         need(own, "steps of several sizes, and a bound for steps of one size")
         law, chance, kinds = ALGORITHMS[algorithm]
         chosen = {name.split(" above ")[0] for name in last["parameters"] if " above " in name}

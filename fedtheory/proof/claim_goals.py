@@ -345,10 +345,10 @@ class Goal:
         return next((who for who, law in laws.items() if self.scalar(law) == share), "")
 
     def whichever(self, bound: RunBound) -> set[str]:
-        """Return the ambiguities of the claim whose options make no difference to a bound."""
+        """Return the ambiguities of the claim whose options make no difference to a bound, which is read with none."""
         shared = {readings.KINDS_OF_ROUNDS} if any(name == SHARES for name, _ in bound.assumptions) else set()
         left = set() if self.claim.functional.alternatives else {readings.ROOT} - dict(self.more).keys()
-        return answer_goals.whichever(self.claim) | shared | left
+        return (answer_goals.whichever(self.claim) | shared | left) - self.read(bound).keys()
 
     def differences(self, bound: RunBound) -> Iterator[str]:
         """List in words what a bound says otherwise than the claim; none if it is the claim's theorem.
@@ -386,7 +386,8 @@ class Goal:
             return
         for theorem in theorems:
             yield from strange(theorem, self.rounds)
-        if "step_index" in {*self.letters.values()} - {name for name, _ in bound.parameters}:
+        several = self.rounds.by_rule or "step_index" in self.letters.values()
+        if several and "step_index" not in dict(bound.parameters):
             yield "its steps are of one size, and the claim's of several"
         names = {name for name, _ in bound.assumptions}
         if DRAWN in names and self.drawn(bound) not in self.rounds.ends:

@@ -19,6 +19,7 @@ from fedtheory.papers.proofs import library, proof_of, prove
 from fedtheory.papers.registry import algorithm_of, algorithms, subject_of
 from fedtheory.papers.safari.proofs.repaired_editions import server_descent
 from fedtheory.participation import Bernoulli, Fixed, Multinomial, Uniform
+from fedtheory.proof import checker
 from fedtheory.proof.algorithm_match import Rounds, read_rounds, strange
 from fedtheory.proof.claim_goals import theorems_of
 from fedtheory.proof.derivations import Derivation
@@ -48,6 +49,10 @@ STRANGE = {
     "latest_updates": (engine.mifa(**STEP), EVERYONE),
     "corrected_updates": (engine.fedvarp(**STEP), EVERYONE),
     "weight_decay": (engine.fedavg(**STEP).trained_by(SGD(weight_decay=0.1)), EVERYONE),
+    "steps_of_their_own": (
+        engine.fedavg(objective_weight=["1/2", "1/2"], average="weighted", local_steps=[1, 2], local_lr="1/10"),
+        EVERYONE,
+    ),
     "ones_own": (engine.own(_step, name="mine", local_lr="1/10"), EVERYONE),
 }
 """Algorithms for whose rounds the kernel has no words."""
@@ -155,6 +160,22 @@ def test_an_algorithm_that_the_checker_does_not_know_is_not_proved() -> None:
     paper = anew(second, "drawn_by_weight")
     step = prove(paper.claims[0], paper).first_open.step
     assert step.name == "claim.composed" and step.says.endswith("its saved proof is not accepted")
+
+
+def test_steps_by_a_rule_are_not_of_one_size() -> None:
+    (khaled,) = [d for d in COMPOSED if d.proves == ("khaled2020.thm1@main",)]
+    own = khaled.origin.check(claim("khaled2020.thm1@main"), "", lambda *_: read_rounds(*KNOWN["local_sgd"]))
+    assert own.bound is not None and not list(own.goal.differences(own.bound))
+    decaying = read_rounds(engine.fedavg(local_lr="2/(8 + step_index)", local_steps=2), EVERYONE)
+    apart = list(replace(own.goal, rounds=decaying).differences(own.bound))
+    assert apart == ["its steps are of one size, and the claim's of several"]
+
+
+def test_the_checker_knows_the_algorithm_whose_steps_decay() -> None:
+    said = object.__new__(checker.ClaimOfRuns)
+    said.claim, said.letters = {"algorithm": "fedavg_decaying"}, {}
+    with pytest.raises(checker.Wrong, match="steps of several sizes"):
+        said.check_rounds({"functional": "final_squared_distance", "parameters": {}, "kind": ""}, [])
 
 
 def test_weighing_clients_are_no_plain_mean() -> None:

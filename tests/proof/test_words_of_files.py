@@ -43,6 +43,10 @@ CHANGES: dict[str, dict[str, Any]] = {
     "letters of another alphabet": {"terms": {"all": "\uff4cocal_lr"}},
     "a claim before that": {"id": f"mine.thm{CLEARED}"},
     "the left side": {"functional": "smoothness #*1000"},
+    "a factor far away": {"terms": {"all": f"local_lr{' ' * 2000}*1"}},
+    "a source far away": {"source": f"here{' ' * 2000}, and there"},
+    "1 that looks like 0 times 1": {"functional": "0x1*smoothness"},
+    "0 times 10 that looks like 0 times 1": {"terms": {"all": "local_lr + 0*1_0"}},
 }
 
 

@@ -376,12 +376,12 @@ def choose_cutoff(premise: RunBound, letters: Sequence[str], first: Theorem | No
         raise Refused(f"{premise}: allowed is a bound on {AVERAGE_ERROR}, for every cutoff")
     if logs[0].sort != "log" or logs[0].of != T or BIAS not in of:
         raise Refused(f"{logs[0]}: allowed is the logarithm of the rounds")
-    own = {str(value) for name, value in of.items() if name in (ROUNDS, CUTOFF, ABSENCE, BIAS)}
-    if conditions.keys() != own or conditions[str(C)].kind != "count" or {*letters} & {*own, logs[0].name}:
+    own = {str(value) for value in of.values()}
+    if conditions.keys() != own or not len(own) == len(of) == 4 or {*letters} & {*own, logs[0].name}:
         raise Refused(f"{premise}: allowed are letters for T, C and the means of q and q^(2C), and three new ones")
     late = conditions[str(T)] == Condition(str(T), "at_least", C)
-    if not late and conditions[str(T)].kind != "count":
-        raise Refused(f"{conditions[str(T)]}: allowed is a bound for every T, or for T >= C")
+    if conditions[str(C)].kind != "count" or not (late or conditions[str(T)].kind == "count"):
+        raise Refused(f"{premise}: allowed is a bound for every C, and for every T or T >= C")
     if late:
         before = None if first is None else _read(first, ring, "early")
         if before is None or before.first:

@@ -170,7 +170,8 @@ def bound_round(
     for name in names:
         right = right + factors[name].within(ring) * ring[named[name]] ** (1 if name in AS_THEY_ARE else 2)
     weights = _of_weights(theorem, ring, plain)
-    assumed = [*([PLAIN_MEAN] if plain else []), *([OF_THE_ROUND] if own_letters(theorem) else [])]
+    of_round = {"error", "scale"} & {name for name, _ in theorem.parameters}
+    assumed = [*([PLAIN_MEAN] if plain else []), *([OF_THE_ROUND] if of_round else [])]
     return _of_rounds(
         "bound round",
         theorem,
@@ -187,12 +188,11 @@ def bound_round(
 
 
 def _of_weights(theorem: Theorem, ring: Ring, plain: bool) -> dict[str, Scalar]:
-    """Return the parameters of a round, those of its weights by their names in claims."""
+    """Return the parameters of a round, those of its weights by their names in claims: letters, or 0."""
     check_weighted(theorem)
-    letters, given = own_letters(theorem), dict(theorem.parameters)
-    kept = {name: c for name, c in given.items() if name not in ("error", "scale", "least_weight")}
-    if "error" in letters:
-        kept |= {WEIGHT_ERROR: given["error"]} if plain else {OBJECTIVE_ERROR: given["error"] / given["clients"]}
-    kept |= {LARGEST_SCALE: given["scale"]} if "scale" in letters else {}
-    kept |= {LEAST_WEIGHT: given["least_weight"]} if "least_weight" in given else {}
-    return {name: value.within(ring) for name, value in kept.items()}
+    own_letters(theorem)
+    given = dict(theorem.parameters)
+    if "error" in given and not plain:
+        given["error"] = given["error"] / given["clients"]
+    names = {"error": WEIGHT_ERROR if plain else OBJECTIVE_ERROR, "scale": LARGEST_SCALE, "least_weight": LEAST_WEIGHT}
+    return {names.get(name, name): value.within(ring) for name, value in given.items()}

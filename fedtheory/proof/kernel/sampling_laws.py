@@ -344,6 +344,8 @@ def absolute(first: SampleTheorem, second: SampleTheorem, letter: str) -> Sample
 def least(first: SampleTheorem, second: SampleTheorem, letter: str, factor: Scalar | int) -> SampleTheorem:
     """Conclude f + c min(x, y) >= 0 from f + c x >= 0 and f + c y >= 0: the lesser is one of the two."""
     of, c = first.of, first.of.where.ring.number(1) * factor
+    if not of.defines(c):
+        raise Refused(f"{c}: a factor that divides by what may be 0 on the region")
     return _one_of_two("least", first, second, letter, of.parts(letter, "minimum"), c, factor=c)
 
 

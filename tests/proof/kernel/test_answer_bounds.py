@@ -413,6 +413,15 @@ def test_the_checker_knows_the_parameters_of_answers() -> None:
     assert sums == [(dict(law), option) for law, option in checker.ANSWER_LAWS]
 
 
+def test_groups_of_clients_weigh_differently() -> None:
+    """What is shown for the plain mean alone is shown for no mean over groups."""
+    said = object.__new__(checker.ClaimOfRuns)
+    said.claim, said.letters = {"algorithm": "flics", "terms": {}, "hypotheses": {}, "choices": {}}, {}
+    bound = {"functional": "inner_product", "kind": "", "parameters": {}, "assumptions": [("equal_weights", None)]}
+    with pytest.raises(checker.Wrong, match="of the plain mean"):
+        said.check_assumptions(bound, {"line 14": "not divided"}, [])
+
+
 def test_a_claim_whose_weights_are_known_otherwise_is_not_proved() -> None:
     """Received counts for planned ones, and the proxy without the rates."""
     made = OF_CLAIMS["flics.thm1@corrected"]

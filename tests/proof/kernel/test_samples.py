@@ -270,6 +270,9 @@ UNSOUND: dict[str, Callable[[], object]] = {
     "the lesser of two that are not in the bounds": lambda: (lambda of: laws.least(
         laws.add(of, [], constant=_x), laws.add(of, [], constant=2 * _ONE), "h", 1))(
         problem([_ANY_X], h=("minimum", _x, _ONE))),
+    "the lesser of two equal numbers, times 1/(x - min(x, x))": lambda: (lambda of: laws.least(
+        *[laws.add(of, [], constant=_HALF)] * 2, "h", 1 / (_x - _RING["h"])))(
+        problem([_ANY_X], h=("minimum", _x, _x))),
     "what one errs in alone, of a share": lambda: laws.split(_of_risks("any", "best of Q"), "excess", "pool", "any",
                                                              "best of Q"),
     "a minimiser that is none": lambda: laws.minimiser(_of_risks("any", "best of Q"), "any", "best of Q"),

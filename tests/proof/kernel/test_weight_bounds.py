@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from fedtheory.claims import readings
+from fedtheory.claims.statement import Ambiguity
 from fedtheory.papers import claim
 from fedtheory.papers.fedau.proofs import cor4
 from fedtheory.papers.fedau.proofs import thm1_thm2 as rounds
@@ -309,6 +311,10 @@ UNSOUND: dict[str, tuple[str, Callable[[], RunBound]]] = {
         squares_of_the_cutoff(), ("least", "decay", "two"))),
     "a large bound before the cutoff": ("not certified to be at most 1", lambda: choose_cutoff(
         _in_blocks(), ("least", "decay", "two"), weights.early_cutoff())),
+    "a mean of q that is one of q^(2C)": ("allowed are letters for T, C and the means", lambda: choose_cutoff(
+        restrict(weights.average(), Where(WIDE, tuple(
+            c for c in weights.average().where.conditions if c.name != "absence")), {"absence": WIDE["bias"]}),
+        ("least", "decay", "two"))),
     "a late bound without what is before": ("for all t < C", lambda: choose_cutoff(
         _in_blocks(), ("least", "decay", "two"))),
     "a theorem before the cutoff that assumes more": ("assumes no more than the bound", lambda: choose_cutoff(
@@ -389,6 +395,19 @@ def test_the_checker_refuses_what_a_weaker_kernel_makes(name: str, monkeypatch: 
     place, line, weaker = PLANTED[name]
     monkeypatch.setattr(place, line, weaker)
     assert re.match(r"bound \d+: ", refusal(UNSOUND[name][1]()))
+
+
+@pytest.mark.parametrize(("plain", "error"), [(False, "objective_error"), (True, "weight_error")])
+def test_a_round_without_an_error_of_weights_is_none_of_any_weights(plain: bool, error: str, monkeypatch) -> None:
+    """With weights of 0 nothing moves, so that F does not fall; it does where E = 0, for any mean and for the plain
+    one."""
+    without = instantiate(rounds.descent(plain), {"E": 0 * E, "Q": 0 * Q}, WHERE)
+    of = dict(bound_round(without, RUNS, "weighted_increase", ("slope", "R"), plain).parameters)
+    assert of[error] == of["weight_scale"] == 0
+    kept = {name: c.within(RUNS) for name, c in without.parameters if name not in ("error", "scale")}
+    monkeypatch.setattr(round_bounds, "_of_weights", lambda *_: kept)
+    forgot = bound_round(without, RUNS, "weighted_increase", ("slope", "R"), plain)
+    assert "the file's parameters is not what the rule concludes" in refusal(forgot)
 
 
 def test_the_checker_refuses_a_theorem_that_assumes_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -512,6 +531,17 @@ def test_the_plain_mean_is_none_of_weighing_clients() -> None:
     assert bound is not None and goal.rounds is not None and not list(goal.differences(bound))
     weighing = replace(goal, rounds=replace(goal.rounds, plain_mean=False))
     assert "it assumes equal_weights, and the claim does not" in list(weighing.differences(bound))
+
+
+def test_a_bound_in_expectation_is_none_given_an_interval() -> None:
+    """Where it is not shown that it holds given an interval, a claim that is read so is another one."""
+    make, letters, _ = weights._BOUNDS["eqB_6_7@sharp"]
+    for option in (readings.GIVEN_AN_INTERVAL, readings.IN_EXPECTATION):
+        read = (Ambiguity(readings.CONDITION, (option,), "words"),)
+        check = ClaimTheorem(
+            replace(claim("fedau.eqB_6_7@sharp"), ambiguities=read), make, tuple(letters.items()), None, "fedau"
+        )
+        assert check.found() == (option == readings.IN_EXPECTATION)
 
 
 def test_each_claim_has_a_bound_of_its_own() -> None:
