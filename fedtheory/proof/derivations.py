@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from typing import Any, Self
 
 from ..claims.statement import Claim
+from ..functionals import Functional
 from .algorithm_match import Rounds
 from .claim_theorems import KernelClaim
 
@@ -111,8 +112,11 @@ class Derivation:
         return replace(self, algorithm=self.algorithm or algorithm)
 
     def fits(self, claim: Claim, algorithm: str | None) -> bool:
-        """Whether the derivation bounds the functional of a claim about this algorithm's runs. The functional has no
-        ``compute`` of its own, which would be another left side. What the claim says else is compared by its goal."""
-        bounded = claim.functional
-        same = bounded.name == self.functional and bounded.compute is None
-        return same and (bounded.scope not in ("run", "round") or self.algorithm == algorithm)
+        """Whether the derivation bounds the functional of a claim about this algorithm's runs."""
+        of_runs = claim.functional.scope in ("run", "round")
+        return self.bounds(claim.functional) and (not of_runs or self.algorithm == algorithm)
+
+    def bounds(self, functional: Functional) -> bool:
+        """Whether the derivation is about a functional of this name, which has no ``compute`` of its own: that is
+        another left side. What it says else is compared by the claim's goal."""
+        return functional.name == self.functional and functional.compute is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from ..claims.statement import Claim, algorithm_of
 from ..quantities import nearest
@@ -50,7 +50,7 @@ class Library:
         self.algorithms, self.rounds, self.vouched, self.excluded = dict(algorithms or {}), rounds, vouched, excluded
         self.printed_proofs, self.stated = tuple(printed_proofs), stated
         self._decided = {} if decided is None else decided
-        self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._needed = cache(self._all_needed)
         if vouched is not None or not callable(steps):
             _ = self._by_name  # no step of one's own takes the name of another, whether or not that one is asked for
 
@@ -79,12 +79,9 @@ class Library:
     def needed(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the names of these steps, with all that they rest on and all that repairs them. Each comes after what
         it needs. A name that ends in * stands for all that begin so."""
-        asked = tuple(names)
-        if asked not in self._needed:
-            self._needed[asked] = tuple(self._all_needed(asked))
-        return self._needed[asked]
+        return self._needed(tuple(names))
 
-    def _all_needed(self, names: Iterable[str]) -> dict[str, None]:
+    def _all_needed(self, names: tuple[str, ...]) -> tuple[str, ...]:
         done: dict[str, None] = {}
         for name in names:
             matching = [n for n in self._by_name if n.startswith(name[:-1])] if name.endswith("*") else [name]
@@ -92,7 +89,7 @@ class Library:
                 raise ValueError(f"step {name!r}: no step's name begins so")
             for found in matching:
                 self._visit(found, done, ())
-        return done
+        return tuple(done)
 
     def vouches_for(self, printed: PrintedProof) -> bool:
         """Whether a printed proof and all of its steps are in the part of the library that is trusted."""

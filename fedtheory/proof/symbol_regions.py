@@ -57,7 +57,9 @@ class Region(Written):
         loose = {s.name for s in expression.free_symbols} - {name for name, _ in self.substitutions}
         if loose:
             raise ValueError(f"expression uses {sorted(loose)}, of which the region says nothing")
-        return self._substituted(expression)
+        for name, ratio in self.substitutions:
+            expression = expression.xreplace({sympy.Symbol(name): ratio.expression()})
+        return expression
 
     def pulled(self, ratio: Ratio) -> Ratio:
         """Return a ratio in the parameters alone, in lowest terms. This is ``pull_back`` on data, without expressions.
@@ -69,11 +71,6 @@ class Region(Written):
         if loose := ratio.names - {name for name, _ in self.substitutions}:
             raise ValueError(f"expression uses {sorted(loose)}, of which the region says nothing")
         return _pulled(self, ratio)
-
-    def _substituted(self, expression: sympy.Expr) -> sympy.Expr:
-        for name, ratio in self.substitutions:
-            expression = expression.xreplace({sympy.Symbol(name): ratio.expression()})
-        return expression
 
     def image(self, parameters: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """Return the point with these parameters; raise ``ZeroDivisionError`` if there is none."""
@@ -131,7 +128,7 @@ def _supports(polynomial: Polynomial, where: Region) -> set[frozenset[str]]:
 def _vanishing(where: Region) -> tuple[frozenset[str], ...]:
     """The sets of parameters that may be 0 together: those at which no substitution divides by 0."""
     names = [name for name, kind in where.kinds if kind != "positive"]
-    below = [Ratio.of(where._substituted(ratio.denominator.expression())).numerator for _, ratio in where.substitutions]
+    below = [_pulled(where, Ratio.of(ratio.denominator.expression())).numerator for _, ratio in where.substitutions]
     divided = [_supports(p, where) for p in below if all(c >= 0 for c in p.coefficients)]
     sets = (frozenset(s) for size in range(len(names) + 1) for s in itertools.combinations(names, size))
     return tuple(s for s in sets if all(any(not t & s for t in terms) for terms in divided))
