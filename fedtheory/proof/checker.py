@@ -3992,6 +3992,7 @@ class RulesOfChoices(BoundRules):
             for r, (above, below) in zip(inverses, pairs[1:], strict=True):
                 self.asked(where, "an inverse that may be too small", r, r**2 * above - below)
                 total.append(a * r)
+        need(bool(lead.top) or not root, "a letter for no root")
         if lead.top:
             need(root in self.proof.number and root not in {*definitions, *(c[0] for c in own)}, "no new letter")
             total.append(lead * self.proof.name(root))

@@ -137,7 +137,7 @@ def choose_step(
         inverses=list(inverses),
         share=share,
         ratio=ratio,
-        root=root,
+        root=made[0].name if made else "",
     )
 
 

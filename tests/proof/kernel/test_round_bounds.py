@@ -173,6 +173,10 @@ def test_no_word_of_any_file_may_be_another(ref: str) -> None:
     assert wrongly_accepted(ref, lines(ref)) == []
 
 
+def test_a_letter_of_no_root_has_no_name() -> None:
+    assert wrongly_accepted("fedau.cor4@corrected", [("bounds", 6, "arguments", "root")]) == []
+
+
 @pytest.mark.parametrize("ref", FILES[:2])
 def test_no_line_may_stand_elsewhere(ref: str) -> None:
     """Each theorem, in turn, after the one that follows it."""
