@@ -33,7 +33,7 @@ from typing import Any
 LARGEST = {
     "theorems": 5000, "terms": 200000, "power": 60, "degree": 4000, "digits": 400, "intervals": 8, "regions": 200,
     "work": 4_000_000, "certificate": 8_000_000, "size": 50_000_000, "signs": 10_000_000, "index": 1000,
-    "file": 64 * 2**20,
+    "file": 8 * 2**20,
 }  # fmt: skip
 """Limits of a file. Work is counted in products of two terms with short coefficients, about a million of which take
 one second. Size counts all that is held at once, in pieces of 30 bits."""
