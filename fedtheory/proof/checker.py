@@ -4943,12 +4943,10 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
 
     def is_of_any_mean(self, last: dict) -> bool:
         """Whether the claim is on a mean of the clients' functions that it does not name: by weights, or any mean in a
-        claim on one round that does not speak of the error that weights have for the plain one."""
-        words = [text for part in ("terms", "hypotheses", "choices") for text in self.claim[part].values()]
-        spoken = {name for text in words for name in names_in(self.tree(text))}
+        claim on one round whose bound has no error that weights have for the plain one."""
         of_updates = last["functional"] in ROUND_FUNCTIONALS and self.claim["algorithm"] == "fedau"
         implied = last["functional"] == "average_squared_weighted_gradient"
-        return implied or (of_updates and "weight_error" not in spoken)
+        return implied or (of_updates and "weight_error" not in last["parameters"])
 
     def check_rounds(self, last: dict, slacks: list) -> None:
         """Raise unless the parameters are the quantities of their names, of the claim's algorithm, and its kinds of

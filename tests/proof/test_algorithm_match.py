@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from sympy import Le
 
 from fedtheory import algorithms as engine
-from fedtheory.claims.statement import Claim, Term
+from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.neural import SGD
 from fedtheory.papers import claim
 from fedtheory.papers.fedau.proofs import thm1_thm2 as of_fedau
@@ -220,7 +221,10 @@ def test_an_objective_that_is_left_open_is_any_mean() -> None:
         return Paper("mine", "", algorithm="fedau", claims=(false,),
                      derivations=(origin.derivation("mine", ("mine.thm@main",)),))  # fmt: skip
 
-    assert prove(paper(True).claims[0], paper(True)).verdict == "unknown"
+    (error,) = symbols("weight_error")
+    spoken = replace(false, hypotheses=(*near.hypotheses, Hypothesis("spoken_of", Le(error, 10**9), "")))
+    for this in (false, spoken):
+        assert prove(this, replace(paper(True), claims=(this,))).verdict == "unknown"
     with pytest.raises(ValueError, match="known of the plain mean"):
         of_fedau._of_round(lambda: axioms.dissimilar(START_POINT, of_fedau.d**2), "weighted_divergence")()
 
