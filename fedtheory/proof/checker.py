@@ -5017,12 +5017,14 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Return the claim in words: its inequality, with all that it asks."""
         claim = self.claim
         read = "; ".join(f"{name} = {option}" for name, option in claim["readings"].items())
+        names = {name for bound in self.bounds[-1:] for name, _ in bound["assumptions"]}
+        alike = ", F the plain mean of the clients' functions" if names & {"equal_weights", "uniform_cohorts"} else ""
         asked = [f"  {name}: {text}" for name, text in claim["hypotheses"].items()]
         asked += [f"  {name} = {text}" for name, text in claim["choices"].items()]
         return "\n".join(
             [
                 f"{claim['id']}@{claim['edition']} ({claim['source']})",
-                f"of every run of {claim['algorithm']}" + (f", read with {read}" if read else ""),
+                f"of every run of {claim['algorithm']}{alike}" + (f", read with {read}" if read else ""),
                 f"assumed: {', '.join(claim['assumptions']) or 'nothing'}",
                 *(["under the hypotheses", *asked] if asked else ["under no hypothesis"]),
                 claim["functional"],

@@ -167,6 +167,12 @@ def test_no_word_of_a_file_may_be_another(ref: str) -> None:
     assert wrongly_accepted(ref, Random(ref).sample(tried, 15)) == []
 
 
+@pytest.mark.parametrize(("ref", "alike"), [("khaled2020.thm1@main", True), ("li2020.thm2@main", False)])
+def test_what_is_printed_says_that_clients_weigh_alike(ref: str, alike: bool) -> None:
+    """No word of a claim says so, and it is false of weighing clients."""
+    assert ("F the plain mean" in checker.in_words(json.loads(text_of(ref)))) == alike
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("ref", FILES)
 def test_no_word_of_any_file_may_be_another(ref: str) -> None:
