@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..claims import readings
 from .kernel.forms import COHORT, END, Value
@@ -90,6 +90,7 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
     Traceback (most recent call last):
     ValueError: EveryRound: the kernel has no words for rounds with a proximal term
     """
+    from ..algorithms import FedAUWeights
     from ..participation import Multinomial, Uniform
 
     weighed = getattr(algorithm, "weighed", None)
@@ -98,11 +99,10 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
     kinds = tuple(dict.fromkeys(found))
     if algorithm.adaptive:
         raise ValueError(f"{type(algorithm).__name__}: the kernel has no words for kinds that depend on the run")
-    chances = [chance for pair, chance in LAWS.values() if pair == kinds and chance in algorithm.quantities()]
-    if len(kinds) > 1 and not chances:
+    laws = (chance for pair, chance in LAWS.values() if pair == kinds and chance in algorithm.quantities())
+    if not (chance := next(laws, "")) and len(kinds) > 1:
         raise ValueError(f"{type(algorithm).__name__}: the kernel has no words for how {' and '.join(kinds)} alternate")
-    twice = isinstance(participation, Multinomial) or (isinstance(participation, Uniform) and participation.replacement)
-    ends = set()
+    twice, ends = _draws_twice(participation), set()
     of_clients = kinds in ((ARBITRARY,), (ARBITRARY, SERVER))
     if not twice and (kinds == (BY_SHARES,) or (of_clients and plain_mean)):
         ends.add(readings.EVERYONE)
@@ -110,8 +110,8 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
         ends.add(readings.BY_WEIGHT)
     if kinds == (ARBITRARY,) and isinstance(participation, Uniform) and plain_mean and not twice:
         ends.add(readings.UNIFORMLY)
-    by_intervals = all(_by_intervals(kind) for kind in _taken(algorithm))
-    by_rule, chance = any(kind.by_rule for kind in _taken(algorithm)), chances[0] if chances else ""
+    by_intervals = all(type(getattr(kind, "aggregation", None)) is FedAUWeights for kind in _taken(algorithm))
+    by_rule = any(kind.by_rule for kind in _taken(algorithm))
     return Rounds(kinds, chance, frozenset(ends), plain_mean, not twice, by_intervals, by_rule)
 
 
@@ -123,10 +123,13 @@ def _taken(algorithm: Algorithm) -> tuple[Kind, ...]:
     return (first,) if algorithm.share else (second,)
 
 
-def _by_intervals(kind: Kind) -> bool:
-    from ..algorithms import FedAUWeights
+def _draws_twice(part: Any) -> bool:
+    """Whether a process, or one that it is made of, may draw a client twice in a round."""
+    from ..participation import Multinomial, Participation, Uniform
 
-    return type(getattr(kind, "aggregation", None)) is FedAUWeights
+    own = isinstance(part, Multinomial) or (isinstance(part, Uniform) and part.replacement)
+    inside = part if isinstance(part, tuple | list) else vars(part).values() if isinstance(part, Participation) else ()
+    return own or any(map(_draws_twice, inside))
 
 
 def _same(participation: Participation, weights: tuple[Fraction, ...]) -> bool:
@@ -191,10 +194,8 @@ def kinds_of(theorem: Theorem) -> tuple[str, ...]:
     names = {name for name, _ in theorem.assumptions}
     if theorem.context == "kind":
         return (theorem.kind,)
-    for law, (kinds, _) in LAWS.items():
-        if law in names:
-            return kinds
-    return (WEIGHTED,) if "weighted_lr" in dict(theorem.parameters) else ()
+    weighted = (WEIGHTED,) if "weighted_lr" in dict(theorem.parameters) else ()
+    return next((kinds for law, (kinds, _) in LAWS.items() if law in names), weighted)
 
 
 def is_of_an_end(theorem: Theorem) -> bool:
@@ -230,5 +231,5 @@ def strange(theorem: Theorem, rounds: Rounds) -> Iterator[str]:
         yield f"it has {', '.join(sorted(foreign))}, and {own}"
     if not rounds.plain_mean and (unequal := sorted(names & OF_EQUAL_WEIGHTS)):
         yield f"it has {', '.join(unequal)}, and here clients weigh differently"
-    if "cohort_is_a_set" in names and "uniform_cohorts" not in names and not rounds.sets:
+    if "cohort_is_a_set" in names and kinds != (UNIFORM,) and not rounds.sets:
         yield "it has cohort_is_a_set, and here a client may be drawn twice"

@@ -13,12 +13,13 @@ from fedtheory import algorithms as engine
 from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.neural import SGD
 from fedtheory.papers import claim
+from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex
 from fedtheory.papers.fedau.proofs import thm1_thm2 as of_fedau
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.proofs import library, proof_of, prove
 from fedtheory.papers.registry import algorithm_of, algorithms, subject_of
 from fedtheory.papers.safari.proofs.repaired_editions import server_descent
-from fedtheory.participation import Bernoulli, Fixed, Multinomial, Uniform
+from fedtheory.participation import Bernoulli, Fixed, Incomplete, Mixture, Multinomial, Uniform
 from fedtheory.proof import checker
 from fedtheory.proof.algorithm_match import Rounds, read_rounds, strange
 from fedtheory.proof.claim_goals import theorems_of
@@ -191,6 +192,16 @@ def test_a_cohort_may_be_no_set() -> None:
     twice = replace(read_rounds(*KNOWN["safari"]), sets=False)
     apart = [why for theorem in theorems_of(safari.origin.bound) for why in strange(theorem, twice)]
     assert apart == ["it has cohort_is_a_set, and here a client may be drawn twice"]
+
+
+def test_arbitrary_cohorts_beside_uniform_ones_may_be_no_sets() -> None:
+    """The reading of FAST's snapshots is of these: other rounds have whoever comes, drawn twice by parts of a process
+    too."""
+    fast, twice = KNOWN["fast"][0], Multinomial(2, ["1/2", "1/2"])
+    for process in (twice, Mixture([EVERYONE, Incomplete(twice, [])], ["1/2", "1/2"])):
+        apart = list(strange(nonconvex(), read_rounds(fast, process)))
+        assert apart == ["it has cohort_is_a_set, and here a client may be drawn twice"]
+    assert list(strange(nonconvex(), read_rounds(fast, Mixture([EVERYONE, Uniform(2)], ["1/2", "1/2"])))) == []
 
 
 def test_a_kind_by_another_quantity() -> None:
