@@ -5019,6 +5019,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         read = "; ".join(f"{name} = {option}" for name, option in claim["readings"].items())
         names = {name for bound in self.bounds[-1:] for name, _ in bound["assumptions"]}
         alike = ", F the plain mean of the clients' functions" if names & {"equal_weights", "uniform_cohorts"} else ""
+        alike += ", no client twice in a cohort" if "cohort_is_a_set" in names else ""
         asked = [f"  {name}: {text}" for name, text in claim["hypotheses"].items()]
         asked += [f"  {name} = {text}" for name, text in claim["choices"].items()]
         return "\n".join(

@@ -167,10 +167,18 @@ def test_no_word_of_a_file_may_be_another(ref: str) -> None:
     assert wrongly_accepted(ref, Random(ref).sample(tried, 15)) == []
 
 
-@pytest.mark.parametrize(("ref", "alike"), [("khaled2020.thm1@main", True), ("li2020.thm2@main", False)])
-def test_what_is_printed_says_that_clients_weigh_alike(ref: str, alike: bool) -> None:
-    """No word of a claim says so, and it is false of weighing clients."""
-    assert ("F the plain mean" in checker.in_words(json.loads(text_of(ref)))) == alike
+UNSPOKEN = "F the plain mean", "no client twice"
+"""What no word of a claim says, and some proofs take: it is false of weighing clients, or of those drawn twice."""
+
+
+@pytest.mark.parametrize(
+    ("ref", "told"),
+    [("khaled2020.thm1@main", (True, False)), ("li2020.thm2@main", (False, False)),
+     ("safari.thm4@corrected", (False, True))],
+)  # fmt: skip
+def test_what_is_printed_says_what_is_taken_of_cohorts(ref: str, told: tuple[bool, bool]) -> None:
+    said = checker.in_words(json.loads(text_of(ref)))
+    assert tuple(words in said for words in UNSPOKEN) == told
 
 
 @pytest.mark.exhaustive
