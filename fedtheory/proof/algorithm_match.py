@@ -58,6 +58,7 @@ class Rounds:
         sets: whether no client takes part twice in a round; for uniform cohorts a reading says it.
         by_intervals: whether the weights are means of the lengths of participation intervals.
         by_rule: whether steps have sizes by a rule.
+        of_one_size: whether as many clients take part in every round that clients make; else there may be nobody.
     """
 
     kinds: tuple[str, ...]
@@ -67,6 +68,7 @@ class Rounds:
     sets: bool = True
     by_intervals: bool = False
     by_rule: bool = False
+    of_one_size: bool = True
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -91,7 +93,7 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
     ValueError: EveryRound: the kernel has no words for rounds with a proximal term
     """
     from ..algorithms import FedAUWeights
-    from ..participation import Multinomial, Uniform
+    from ..participation import AnySize, Multinomial, Uniform
 
     weighed = getattr(algorithm, "weighed", None)
     weights = algorithm.objective_weight(2 if weighed is None else len(weighed))
@@ -111,16 +113,14 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
     if kinds == (ARBITRARY,) and isinstance(participation, Uniform) and plain_mean and not twice:
         ends.add(readings.UNIFORMLY)
     by_intervals = all(type(getattr(kind, "aggregation", None)) is FedAUWeights for kind in _taken(algorithm))
-    by_rule = any(kind.by_rule for kind in _taken(algorithm))
-    return Rounds(kinds, chance, frozenset(ends), plain_mean, not twice, by_intervals, by_rule)
+    by_rule, sized = any(kind.by_rule for kind in _taken(algorithm)), not isinstance(participation, AnySize)
+    return Rounds(kinds, chance, frozenset(ends), plain_mean, not twice, by_intervals, by_rule, sized)
 
 
 def _taken(algorithm: Algorithm) -> tuple[Kind, ...]:
     """The kinds of round that there are."""
-    first, second = algorithm.kinds
-    if algorithm.adaptive or 0 < algorithm.share < 1:
-        return first, second
-    return (first,) if algorithm.share else (second,)
+    both = algorithm.adaptive or 0 < algorithm.share < 1
+    return algorithm.kinds if both else (algorithm.kinds[0 if algorithm.share else 1],)
 
 
 def _draws_twice(part: Any) -> bool:
@@ -220,14 +220,13 @@ def strange(theorem: Theorem, rounds: Rounds) -> Iterator[str]:
         yield f"it is about {theorem.kind} rounds, and {own}"
     elif theorem.context != "kind" and kinds and kinds != rounds.kinds:
         yield f"it is about {' and '.join(kinds)} rounds, and {own}"
-    for law, (_, chance) in LAWS.items():
-        if law in names and chance != rounds.chance:
-            yield f"it has {law}, and these are of a kind by {rounds.chance or 'nothing'}"
-    for end, options in _ENDS.items():
-        if end in names and not options & rounds.ends:
-            yield f"it has {end}, and these end otherwise"
-    foreign = {name for name, _ in theorem.parameters} - rounds.parameters
-    if foreign:
+    laws = [law for law, (_, chance) in LAWS.items() if law in names and chance != rounds.chance]
+    yield from (f"it has {law}, and these are of a kind by {rounds.chance or 'nothing'}" for law in laws)
+    ends = [end for end, options in _ENDS.items() if end in names and not options & rounds.ends]
+    yield from (f"it has {end}, and these end otherwise" for end in ends)
+    if not rounds.of_one_size and ARBITRARY in kinds:
+        yield "it is about as many clients in every round, and here nobody may take part"
+    if foreign := {name for name, _ in theorem.parameters} - rounds.parameters:
         yield f"it has {', '.join(sorted(foreign))}, and {own}"
     if not rounds.plain_mean and (unequal := sorted(names & OF_EQUAL_WEIGHTS)):
         yield f"it has {', '.join(unequal)}, and here clients weigh differently"

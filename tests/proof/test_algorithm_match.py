@@ -200,8 +200,17 @@ def test_arbitrary_cohorts_beside_uniform_ones_may_be_no_sets() -> None:
     fast, twice = KNOWN["fast"][0], Multinomial(2, ["1/2", "1/2"])
     for process in (twice, Mixture([EVERYONE, Incomplete(twice, [])], ["1/2", "1/2"])):
         apart = list(strange(nonconvex(), read_rounds(fast, process)))
-        assert apart == ["it has cohort_is_a_set, and here a client may be drawn twice"]
-    assert list(strange(nonconvex(), read_rounds(fast, Mixture([EVERYONE, Uniform(2)], ["1/2", "1/2"])))) == []
+        assert "it has cohort_is_a_set, and here a client may be drawn twice" in apart
+    assert read_rounds(fast, Mixture([EVERYONE, Uniform(2)], ["1/2", "1/2"])).sets
+
+
+def test_nobody_may_take_part_in_no_round_of_a_cohort() -> None:
+    """Without participants F does not fall, whatever is said of cohorts with some; clients' paths are as ever."""
+    rounds = read_rounds(KNOWN["fast"][0], Bernoulli(["0", "0"]))
+    assert list(strange(nonconvex(), rounds)) == [
+        "it is about as many clients in every round, and here nobody may take part"
+    ]
+    assert list(strange(of_fedau.local_drift(), replace(rounds, kinds=("weighted",), chance=""))) == []
 
 
 def test_a_kind_by_another_quantity() -> None:
