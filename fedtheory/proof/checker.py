@@ -5017,15 +5017,15 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Return the claim in words: its inequality, with all that it asks."""
         claim = self.claim
         read = "; ".join(f"{name} = {option}" for name, option in claim["readings"].items())
-        names = {name for bound in self.bounds[-1:] for name, _ in bound["assumptions"]}
-        alike = ", F the plain mean of the clients' functions" if names & {"equal_weights", "uniform_cohorts"} else ""
-        alike += ", no client twice in a cohort" if "cohort_is_a_set" in names else ""
+        last = self.bounds[-1] if self.bounds else {"assumptions": (), "parameters": {}, "kind": ""}
+        names = {name for name, _ in last["assumptions"]} | {*last["parameters"], last["kind"]}
+        taken = dict.fromkeys(words for name, words in UNSPOKEN.items() if name in names)
         asked = [f"  {name}: {text}" for name, text in claim["hypotheses"].items()]
         asked += [f"  {name} = {text}" for name, text in claim["choices"].items()]
         return "\n".join(
             [
                 f"{claim['id']}@{claim['edition']} ({claim['source']})",
-                f"of every run of {claim['algorithm']}{alike}" + (f", read with {read}" if read else ""),
+                f"of every run of {', '.join([claim['algorithm'], *taken])}" + (f", read with {read}" if read else ""),
                 f"assumed: {', '.join(claim['assumptions']) or 'nothing'}",
                 *(["under the hypotheses", *asked] if asked else ["under no hypothesis"]),
                 claim["functional"],
@@ -5034,6 +5034,12 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         )
 
 
+UNSPOKEN = {
+    **dict.fromkeys(("equal_weights", "uniform_cohorts"), "F the plain mean of the clients' functions"),
+    **dict.fromkeys(("arbitrary_cohort", "arbitrary"), "arbitrary_cohort clients in each arbitrary round"),
+    "cohort_is_a_set": "no client twice in a cohort", "full_participation": "every client once in a round",
+}  # fmt: skip
+"""What a proof takes that no word of a claim need say, by its assumptions, its parameters and its kind of round."""
 SORTS = ("power", "steps", "exponential", "tail", "log", "decay", "root", "gain")
 """The sorts of defined letters: P^R; P^(K R); exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p)); the root of X;
 log(max(X, 1)), wherever X is defined."""
