@@ -5017,7 +5017,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Return the claim in words: its inequality, with all that it asks."""
         claim = self.claim
         read = "; ".join(f"{name} = {option}" for name, option in claim["readings"].items())
-        last = self.bounds[-1] if self.bounds else {"assumptions": (), "parameters": {}, "kind": ""}
+        last: dict = self.bounds[-1] if self.bounds else {"assumptions": (), "parameters": {}, "kind": ""}
         names = {name for name, _ in last["assumptions"]} | {*last["parameters"], last["kind"]}
         taken = dict.fromkeys(words for name, words in UNSPOKEN.items() if name in names)
         asked = [f"  {name}: {text}" for name, text in claim["hypotheses"].items()]
