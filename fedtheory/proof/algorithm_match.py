@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..claims import readings
 from .kernel.forms import COHORT, END, Value
@@ -58,6 +58,7 @@ class Rounds:
         sets: whether no client takes part twice in a round; for uniform cohorts a reading says it.
         by_intervals: whether the weights are means of the lengths of participation intervals.
         by_rule: whether steps have sizes by a rule.
+        of_one_size: whether as many clients take part in every round that clients make; else there may be nobody.
     """
 
     kinds: tuple[str, ...]
@@ -67,6 +68,7 @@ class Rounds:
     sets: bool = True
     by_intervals: bool = False
     by_rule: bool = False
+    of_one_size: bool = True
 
     @property
     def parameters(self) -> frozenset[str]:
@@ -90,7 +92,8 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
     Traceback (most recent call last):
     ValueError: EveryRound: the kernel has no words for rounds with a proximal term
     """
-    from ..participation import Multinomial, Uniform
+    from ..algorithms import FedAUWeights
+    from ..participation import AnySize, Multinomial, Uniform
 
     weighed = getattr(algorithm, "weighed", None)
     weights = algorithm.objective_weight(2 if weighed is None else len(weighed))
@@ -98,11 +101,10 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
     kinds = tuple(dict.fromkeys(found))
     if algorithm.adaptive:
         raise ValueError(f"{type(algorithm).__name__}: the kernel has no words for kinds that depend on the run")
-    chances = [chance for pair, chance in LAWS.values() if pair == kinds and chance in algorithm.quantities()]
-    if len(kinds) > 1 and not chances:
+    laws = (chance for pair, chance in LAWS.values() if pair == kinds and chance in algorithm.quantities())
+    if not (chance := next(laws, "")) and len(kinds) > 1:
         raise ValueError(f"{type(algorithm).__name__}: the kernel has no words for how {' and '.join(kinds)} alternate")
-    twice = isinstance(participation, Multinomial) or (isinstance(participation, Uniform) and participation.replacement)
-    ends = set()
+    twice, ends = _draws_twice(participation), set()
     of_clients = kinds in ((ARBITRARY,), (ARBITRARY, SERVER))
     if not twice and (kinds == (BY_SHARES,) or (of_clients and plain_mean)):
         ends.add(readings.EVERYONE)
@@ -110,23 +112,24 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
         ends.add(readings.BY_WEIGHT)
     if kinds == (ARBITRARY,) and isinstance(participation, Uniform) and plain_mean and not twice:
         ends.add(readings.UNIFORMLY)
-    by_intervals = all(_by_intervals(kind) for kind in _taken(algorithm))
-    by_rule, chance = any(kind.by_rule for kind in _taken(algorithm)), chances[0] if chances else ""
-    return Rounds(kinds, chance, frozenset(ends), plain_mean, not twice, by_intervals, by_rule)
+    by_intervals = all(type(getattr(kind, "aggregation", None)) is FedAUWeights for kind in _taken(algorithm))
+    by_rule, sized = any(kind.by_rule for kind in _taken(algorithm)), not isinstance(participation, AnySize)
+    return Rounds(kinds, chance, frozenset(ends), plain_mean, not twice, by_intervals, by_rule, sized)
 
 
 def _taken(algorithm: Algorithm) -> tuple[Kind, ...]:
     """The kinds of round that there are."""
-    first, second = algorithm.kinds
-    if algorithm.adaptive or 0 < algorithm.share < 1:
-        return first, second
-    return (first,) if algorithm.share else (second,)
+    both = algorithm.adaptive or 0 < algorithm.share < 1
+    return algorithm.kinds if both else (algorithm.kinds[0 if algorithm.share else 1],)
 
 
-def _by_intervals(kind: Kind) -> bool:
-    from ..algorithms import FedAUWeights
+def _draws_twice(part: Any) -> bool:
+    """Whether a process, or one that it is made of, may draw a client twice in a round."""
+    from ..participation import Multinomial, Participation, Uniform
 
-    return type(getattr(kind, "aggregation", None)) is FedAUWeights
+    own = isinstance(part, Multinomial) or (isinstance(part, Uniform) and part.replacement)
+    inside = part if isinstance(part, tuple | list) else vars(part).values() if isinstance(part, Participation) else ()
+    return own or any(map(_draws_twice, inside))
 
 
 def _same(participation: Participation, weights: tuple[Fraction, ...]) -> bool:
@@ -191,10 +194,8 @@ def kinds_of(theorem: Theorem) -> tuple[str, ...]:
     names = {name for name, _ in theorem.assumptions}
     if theorem.context == "kind":
         return (theorem.kind,)
-    for law, (kinds, _) in LAWS.items():
-        if law in names:
-            return kinds
-    return (WEIGHTED,) if "weighted_lr" in dict(theorem.parameters) else ()
+    weighted = (WEIGHTED,) if "weighted_lr" in dict(theorem.parameters) else ()
+    return next((kinds for law, (kinds, _) in LAWS.items() if law in names), weighted)
 
 
 def is_of_an_end(theorem: Theorem) -> bool:
@@ -219,16 +220,15 @@ def strange(theorem: Theorem, rounds: Rounds) -> Iterator[str]:
         yield f"it is about {theorem.kind} rounds, and {own}"
     elif theorem.context != "kind" and kinds and kinds != rounds.kinds:
         yield f"it is about {' and '.join(kinds)} rounds, and {own}"
-    for law, (_, chance) in LAWS.items():
-        if law in names and chance != rounds.chance:
-            yield f"it has {law}, and these are of a kind by {rounds.chance or 'nothing'}"
-    for end, options in _ENDS.items():
-        if end in names and not options & rounds.ends:
-            yield f"it has {end}, and these end otherwise"
-    foreign = {name for name, _ in theorem.parameters} - rounds.parameters
-    if foreign:
+    laws = [law for law, (_, chance) in LAWS.items() if law in names and chance != rounds.chance]
+    yield from (f"it has {law}, and these are of a kind by {rounds.chance or 'nothing'}" for law in laws)
+    ends = [end for end, options in _ENDS.items() if end in names and not options & rounds.ends]
+    yield from (f"it has {end}, and these end otherwise" for end in ends)
+    if not rounds.of_one_size and ARBITRARY in kinds:
+        yield "it is about as many clients in every round, and here nobody may take part"
+    if foreign := {name for name, _ in theorem.parameters} - rounds.parameters:
         yield f"it has {', '.join(sorted(foreign))}, and {own}"
     if not rounds.plain_mean and (unequal := sorted(names & OF_EQUAL_WEIGHTS)):
         yield f"it has {', '.join(unequal)}, and here clients weigh differently"
-    if "cohort_is_a_set" in names and "uniform_cohorts" not in names and not rounds.sets:
+    if "cohort_is_a_set" in names and kinds != (UNIFORM,) and not rounds.sets:
         yield "it has cohort_is_a_set, and here a client may be drawn twice"

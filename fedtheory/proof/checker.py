@@ -33,7 +33,7 @@ from typing import Any
 LARGEST = {
     "theorems": 5000, "terms": 200000, "power": 60, "degree": 4000, "digits": 400, "intervals": 8, "regions": 200,
     "work": 4_000_000, "certificate": 8_000_000, "size": 50_000_000, "signs": 10_000_000, "index": 1000,
-    "file": 64 * 2**20,
+    "file": 8 * 2**20,
 }  # fmt: skip
 """Limits of a file. Work is counted in products of two terms with short coefficients, about a million of which take
 one second. Size counts all that is held at once, in pieces of 30 bits."""
@@ -4790,12 +4790,10 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
 
     def is_of_any_mean(self, last: dict) -> bool:
         """Whether the claim is on a mean of the clients' functions that it does not name: by weights, or any mean in a
-        claim on one round that does not speak of the error that weights have for the plain one."""
-        words = [text for part in ("terms", "hypotheses", "choices") for text in self.claim[part].values()]
-        spoken = {name for text in words for name in names_in(self.tree(text))}
+        claim on one round whose bound has no error that weights have for the plain one."""
         of_updates = last["functional"] in ROUND_FUNCTIONALS and self.claim["algorithm"] == "fedau"
         implied = last["functional"] == "average_squared_weighted_gradient"
-        return implied or (of_updates and "weight_error" not in spoken)
+        return implied or (of_updates and "weight_error" not in last["parameters"])
 
     def check_rounds(self, last: dict, slacks: list) -> None:
         """Raise unless the parameters are the quantities of their names, of the claim's algorithm, and its kinds of
@@ -4860,12 +4858,15 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         """Return the claim in words: its inequality, with all that it asks."""
         claim = self.claim
         read = "; ".join(f"{name} = {option}" for name, option in claim["readings"].items())
+        last: dict = self.bounds[-1] if self.bounds else {"assumptions": (), "parameters": {}, "kind": ""}
+        names = {name for name, _ in last["assumptions"]} | {*last["parameters"], last["kind"]}
+        taken = dict.fromkeys(words for name, words in UNSPOKEN.items() if name in names)
         asked = [f"  {name}: {text}" for name, text in claim["hypotheses"].items()]
         asked += [f"  {name} = {text}" for name, text in claim["choices"].items()]
         return "\n".join(
             [
                 f"{claim['id']}@{claim['edition']} ({claim['source']})",
-                f"of every run of {claim['algorithm']}" + (f", read with {read}" if read else ""),
+                f"of every run of {', '.join([claim['algorithm'], *taken])}" + (f", read with {read}" if read else ""),
                 f"assumed: {', '.join(claim['assumptions']) or 'nothing'}",
                 *(["under the hypotheses", *asked] if asked else ["under no hypothesis"]),
                 claim["functional"],
@@ -4874,6 +4875,12 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         )
 
 
+UNSPOKEN = {
+    **dict.fromkeys(("equal_weights", "uniform_cohorts"), "F the plain mean of the clients' functions"),
+    **dict.fromkeys(("arbitrary_cohort", "arbitrary"), "arbitrary_cohort clients in each arbitrary round"),
+    "cohort_is_a_set": "no client twice in a cohort", "full_participation": "every client once in a round",
+}  # fmt: skip
+"""What a proof takes that no word of a claim need say, by its assumptions, its parameters and its kind of round."""
 SORTS = ("power", "steps", "exponential", "tail", "log", "decay", "root", "gain")
 """The sorts of defined letters: P^R; P^(K R); exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p)); the root of X;
 log(max(X, 1)), wherever X is defined."""

@@ -10,10 +10,6 @@ from typing import Any, NamedTuple
 from ..files import Damaged, read_file
 from . import checker
 
-LARGEST_FILE = 64 * 2**20
-"""Bytes of a file that is read."""
-
-
 WORK_BY_SIZE = 10
 """The work that the proofs of one file may take together, for each byte, beside that of the largest proof."""
 
@@ -85,7 +81,7 @@ def check_file(file: Path) -> dict[str, int]:
 
 def _read(file: Path) -> Any:
     try:
-        content = read_file(file, LARGEST_FILE)
+        content = read_file(file, checker.LARGEST["file"])
     except FileNotFoundError:
         raise Unreadable(f"{file}: cannot be read: no such file") from None
     except Damaged as error:

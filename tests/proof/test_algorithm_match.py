@@ -8,17 +8,19 @@ from functools import partial
 from typing import Any
 
 import pytest
+from sympy import Le
 
 from fedtheory import algorithms as engine
-from fedtheory.claims.statement import Claim, Term
+from fedtheory.claims.statement import Claim, Hypothesis, Term
 from fedtheory.neural import SGD
 from fedtheory.papers import claim
+from fedtheory.papers.fast.proofs.thm1_thm2 import nonconvex
 from fedtheory.papers.fedau.proofs import thm1_thm2 as of_fedau
 from fedtheory.papers.paper import Paper
 from fedtheory.papers.proofs import library, proof_of, prove
 from fedtheory.papers.registry import algorithm_of, algorithms, subject_of
 from fedtheory.papers.safari.proofs.repaired_editions import server_descent
-from fedtheory.participation import Bernoulli, Fixed, Multinomial, Uniform
+from fedtheory.participation import Bernoulli, Fixed, Incomplete, Mixture, Multinomial, Uniform
 from fedtheory.proof import checker
 from fedtheory.proof.algorithm_match import Rounds, read_rounds, strange
 from fedtheory.proof.claim_goals import theorems_of
@@ -193,6 +195,25 @@ def test_a_cohort_may_be_no_set() -> None:
     assert apart == ["it has cohort_is_a_set, and here a client may be drawn twice"]
 
 
+def test_arbitrary_cohorts_beside_uniform_ones_may_be_no_sets() -> None:
+    """The reading of FAST's snapshots is of these: other rounds have whoever comes, drawn twice by parts of a process
+    too."""
+    fast, twice = KNOWN["fast"][0], Multinomial(2, ["1/2", "1/2"])
+    for process in (twice, Mixture([EVERYONE, Incomplete(twice, [])], ["1/2", "1/2"])):
+        apart = list(strange(nonconvex(), read_rounds(fast, process)))
+        assert "it has cohort_is_a_set, and here a client may be drawn twice" in apart
+    assert read_rounds(fast, Mixture([EVERYONE, Uniform(2)], ["1/2", "1/2"])).sets
+
+
+def test_nobody_may_take_part_in_no_round_of_a_cohort() -> None:
+    """Without participants F does not fall, whatever is said of cohorts with some; clients' paths are as ever."""
+    rounds = read_rounds(KNOWN["fast"][0], Bernoulli(["0", "0"]))
+    assert list(strange(nonconvex(), rounds)) == [
+        "it is about as many clients in every round, and here nobody may take part"
+    ]
+    assert list(strange(of_fedau.local_drift(), replace(rounds, kinds=("weighted",), chance=""))) == []
+
+
 def test_a_kind_by_another_quantity() -> None:
     """All rounds are the server's where the clients' have probability 0, by the algorithm's own letter for it."""
     (remark,) = [d for d in COMPOSED if d.proves == ("safari.rem5.b@main",)]
@@ -220,7 +241,10 @@ def test_an_objective_that_is_left_open_is_any_mean() -> None:
         return Paper("mine", "", algorithm="fedau", claims=(false,),
                      derivations=(origin.derivation("mine", ("mine.thm@main",)),))  # fmt: skip
 
-    assert prove(paper(True).claims[0], paper(True)).verdict == "unknown"
+    (error,) = symbols("weight_error")
+    spoken = replace(false, hypotheses=(*near.hypotheses, Hypothesis("spoken_of", Le(error, 10**9), "")))
+    for this in (false, spoken):
+        assert prove(this, replace(paper(True), claims=(this,))).verdict == "unknown"
     with pytest.raises(ValueError, match="known of the plain mean"):
         of_fedau._of_round(lambda: axioms.dissimilar(START_POINT, of_fedau.d**2), "weighted_divergence")
 

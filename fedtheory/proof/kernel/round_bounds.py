@@ -170,8 +170,7 @@ def bound_round(
     for name in names:
         right = right + factors[name].within(ring) * ring[named[name]] ** (1 if name in AS_THEY_ARE else 2)
     weights = _of_weights(theorem, ring, plain)
-    of_round = {"error", "scale"} & {name for name, _ in theorem.parameters}
-    assumed = [*([PLAIN_MEAN] if plain else []), *([OF_THE_ROUND] if of_round else [])]
+    assumed = [PLAIN_MEAN] * plain + [OF_THE_ROUND] * bool({"error", "scale"} & dict(theorem.parameters).keys())
     return _of_rounds(
         "bound round",
         theorem,

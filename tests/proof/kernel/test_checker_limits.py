@@ -160,3 +160,17 @@ def test_a_key_that_is_there_twice_is_found_at_once() -> None:
     with pytest.raises(ValueError, match="the key 'last' stands twice"):
         checker._once([(Counted(name), 0) for name in (*range(300), "last", "last")])
     assert Counted.compared < 3000
+
+
+@pytest.mark.slow
+def test_what_parses_to_much_is_bounded_by_its_size(tmp_path: Path) -> None:
+    """Lists of lists are what takes most memory for a byte of JSON: some 40 bytes."""
+    text = b"[[[[]]]]," * (checker.LARGEST["file"] // 9 - 1)
+    deep, larger = tmp_path / "deep.json", tmp_path / "larger.json"
+    deep.write_bytes(b"[" + text + b"0]")
+    larger.write_bytes(b" " * (checker.LARGEST["file"] + 1))
+    with counted(bytes=400 * 2**20):
+        assert checker.main([str(deep)]) == checker.main([str(larger)]) == 2
+    for each in (deep, larger):
+        with pytest.raises(Unreadable):
+            check_file(each)

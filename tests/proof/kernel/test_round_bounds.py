@@ -167,6 +167,19 @@ def test_no_word_of_a_file_may_be_another(ref: str) -> None:
     assert wrongly_accepted(ref, Random(ref).sample(tried, 15)) == []
 
 
+@pytest.mark.parametrize(
+    ("ref", "said"),
+    [("khaled2020.thm1@main", "local_sgd, F the plain mean of the clients' functions, every client once in a round"),
+     ("fast.lemma2@main", "fast\nassumed"),
+     ("safari.thm4@corrected",
+      "safari, arbitrary_cohort clients in each arbitrary round, no client twice in a cohort, read with")],
+    ids=["everyone", "points", "cohorts"],
+)  # fmt: skip
+def test_what_is_printed_says_what_is_taken_of_cohorts(ref: str, said: str) -> None:
+    """No word of a claim says so, and it is false of weighing clients, of those drawn twice, and where nobody comes."""
+    assert f"of every run of {said}" in checker.in_words(json.loads(text_of(ref)))
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("ref", FILES)
 def test_no_word_of_any_file_may_be_another(ref: str) -> None:
