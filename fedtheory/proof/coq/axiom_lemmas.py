@@ -227,14 +227,13 @@ class Axioms(Rules):
             if term[0] not in ("", "M"):
                 raise NotExported("a projection paired with another vector than one at the start, or its mean")
             starts = [nested_sums.known_text(atom) for atom in (family, term[1])]
-            proofs = [f"[intros; exact {starts[0]}|intros; exact {starts[1]}]", starts[1]]
             lemma = "conditional_mean_M" if term[0] else "conditional_mean"
             self.do(
                 f"assert (Q{number} : {texts[0]} = {texts[1]}).",
                 f"{{ transitivity (given {kind} (fun S => {raw[0].text()})).",
                 f"  - apply (e_ext (given_exp {kind})). intros S. symmetry. {nest_proofs.proof(raw[0])}",
                 f"  - transitivity {raw[1].text()}; [|{nest_proofs.tactic(raw[1])}].",
-                f"    apply {lemma}; {proofs[0]}. }}",
+                f"    apply {lemma}; [intros; exact {starts[0]}|intros; exact {starts[1]}]. }}",
             )
             pieces = [Piece((), ones[0]), Piece((Factor(self.w.ring.number(-1)),), ones[1])]
             sources.append(self.source(f"(Rminus_diag_eq _ _ Q{number})", pieces, True, c))

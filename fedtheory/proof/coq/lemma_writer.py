@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..kernel.forms import STEP, STEPS
 from ..kernel.regions import Condition
@@ -27,16 +27,14 @@ INLINE = 14
 """Length in characters up to which a coefficient stands where it is used; a longer one gets a name."""
 
 
-@dataclass(frozen=True)
-class Factor:
+class Factor(NamedTuple):
     """Scalar with expressions for some of its letters."""
 
     scalar: Scalar
     values: tuple[tuple[str, Scalar], ...] = ()
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Product of factors, the coefficient of an entry."""
 
     factors: tuple[Factor, ...]
@@ -47,24 +45,19 @@ class Piece:
         return Piece((Factor(scalar), *self.factors), self.entry)
 
 
-@dataclass
 class Writer:
     """File that grows, with the parts that are already in it."""
 
-    names: list[str]
-    regions: list[Region] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    _made: dict[object, str] = field(default_factory=dict)
-
-    # letters
-
-    def __post_init__(self) -> None:
-        self.letters = [n for n in self.names if n not in (STEP, STEPS)]
+    def __init__(self, names: list[str]) -> None:
+        self.regions: list[Region] = []
+        self.lines: list[str] = []
+        self._made: dict[object, str] = {}
+        self.letters = [n for n in names if n not in (STEP, STEPS)]
         self.coq = {n: self._safe(n) for n in self.letters}
         self.real: Names = {**self.coq, STEPS: "Kr", STEP: "kr"}
         self.stated: Names = {**self.coq, STEPS: "INR K", STEP: "INR k"}
         parameters = (f"{of}_{name}" for name in [*self.letters, STEPS] for of in "uv")
-        self.ring = Ring(" ".join(dict.fromkeys([*self.names, STEP, STEPS, COUNT, *parameters])))
+        self.ring = Ring(" ".join(dict.fromkeys([*names, STEP, STEPS, COUNT, *parameters])))
 
     def _safe(self, name: str) -> str:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):

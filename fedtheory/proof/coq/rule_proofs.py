@@ -133,7 +133,7 @@ class Rules(Theorem):
 
     def _summed(self, entry: Entry, c: Scalar, binder: str) -> tuple[Scalar, Entry, str]:
         """(factor and entry of the sum of c times an entry, what proves that it is)."""
-        if not nested_sums.open_in(entry, "k" if binder == "K" else "i"):
+        if not nested_sums.open_in(entry, binder):
             if binder != "K":
                 return c, entry, f"apply mean_const, {SOME[binder]}."
             whole, lemma = self._powers(c)
@@ -180,7 +180,7 @@ class Rules(Theorem):
         self.do("induction k as [|k IH].", "- change (INR 0) with 0.")
         first, later = [], []
         for entry, c in line.form:
-            begun = self._at_start(entry) if nested_sums.open_in(entry, "k") else entry
+            begun = self._at_start(entry) if nested_sums.open_in(entry, "K") else entry
             first.append(Piece((Factor(c, ((STEP, w.ring.number(0)),)),), begun))
             later.append(Piece((Factor(c, ((STEP, w.ring[STEP] + 1),)),), _moved(entry, 1, 0, 1)))
         start, inner = Rules(w, line), Rules(w, line)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from ..kernel.forms import STEP
 from ..kernel.regions import Condition
@@ -48,8 +48,8 @@ class Line:
 
     def open(self, index: str) -> bool:
         """Whether the client i, or the step k, is free in the theorem."""
-        in_form = any(nested_sums.open_in(entry, index) for entry, _ in self.form)
-        return in_form or (index == "k" and any(STEP in c.names for _, c in self.form))
+        binder = "K" if index == STEP else "M"
+        return any(nested_sums.open_in(entry, binder) or index in c.names & {STEP} for entry, c in self.form)
 
     def pieces(self, values: Mapping[str, Scalar] = NO_VALUES) -> list[Piece]:
         """Return the theorem's form as pieces, with expressions for letters."""
@@ -57,8 +57,7 @@ class Line:
         return [Piece((Factor(c, given),), entry) for entry, c in self.form]
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """Proof that a sum of pieces is >= 0, or = 0, with a multiplier (none for 1), and the proof that this is >= 0."""
 
     proof: str
