@@ -128,14 +128,13 @@ class Axioms(Rules):
     def variance(self) -> None:
         """Prove E|N_{i,k}|^2 <= sigma^2, or E|N_server|^2 <= sigma_s^2."""
         level, squared = self._level, self._squared
-        noise = SERVER_NOISE if level == "server" else NOISE
+        noise, name = (SERVER_NOISE, "bounded_server_noise") if level == "server" else (NOISE, "bounded_noise")
         text, proof = self._paired(level, noise, noise)
-        says = f"0 <= {self.w.coefficient(squared, self.w.stated)} - {text}"
+        label = self._assumption(name, squared)
+        lemma = f"variance_points {self.i} {self.k} {label} D"
         if level == "server":
-            self._state(says, f"server_variance_points {self._assumption('bounded_server_noise', squared)}", [proof])
-        else:
-            label = self._assumption("bounded_noise", squared)
-            self._state(says, f"variance_points {self.i} {self.k} {label} D", [proof])
+            lemma = f"server_variance_points {label}"
+        self._state(f"0 <= {self.w.coefficient(squared, self.w.stated)} - {text}", lemma, [proof])
 
     def uncorrelated(self) -> None:
         """Prove |mean_S N_{i,k}|^2 = mean_S |N_{i,k}|^2 / size."""

@@ -40,10 +40,6 @@ class Piece(NamedTuple):
     factors: tuple[Factor, ...]
     entry: Entry
 
-    def times(self, scalar: Scalar) -> Piece:
-        """Return the piece with a further factor."""
-        return Piece((Factor(scalar), *self.factors), self.entry)
-
 
 class Writer:
     """File that grows, with the parts that are already in it."""
@@ -141,15 +137,27 @@ class Writer:
     # signs
 
     def sign(self, scalar: Scalar, region: int, strict: bool, stepped: bool | None) -> str:
-        """Return the proof that a scalar is >= 0 (> 0 where strict): in a theorem on a region, which may be on every
-        step, or, where ``stepped`` is None, in a lemma over the reals."""
-        return self._at(self.sign_lemma(scalar, region, strict), scalar, region, stepped)
+        """Return the proof that a scalar is >= 0 (> 0 where strict), which is a lemma, once: in a theorem on a region,
+        which may be on every step, or, where ``stepped`` is None, in a lemma over the reals."""
+        key = ("sign", scalar, region, strict)
+        if key not in self._made:
+            lines = self._sign_proof(scalar, region, strict)
+            name, _ = self.once(key, "sign_")
+            stated = self.coefficient(scalar, self.real)
+            self.add(
+                self._on_region(name, scalar, region, f"0 {'<' if strict else '<='} {stated}"),
+                f"Proof. {self.unfold(stated).replace('; ', '.')}",
+                f"  intros R0{_on_steps(scalar)}.",
+                *(f"  {line}" for line in lines),
+                "Qed.",
+            )
+        return self._at(self._made[key], scalar, region, stepped)
 
     def nonzero(self, scalar: Scalar, region: int, stepped: bool | None) -> str:
         """Return the proof that a divisor is not 0, where ``sign`` says."""
         for sign in (1, -1):
             try:
-                self.sign_lemma(scalar * sign, region, True)
+                positive = self.sign(scalar * sign, region, True, None)
             except NotExported:
                 continue
             name, new = self.once(("nonzero", scalar, region), "nonzero_")
@@ -158,7 +166,7 @@ class Writer:
                 self.add(
                     self._on_region(name, scalar, region, f"{own} <> 0"),
                     f"Proof. intros R0{_on_steps(scalar)}.",
-                    f"  assert (P : 0 < {signed}) by exact {self.sign(scalar * sign, region, True, None)}.",
+                    f"  assert (P : 0 < {signed}) by exact {positive}.",
                     f"  replace ({signed}) with ({sign} * ({own})) in P by ring. lra. Qed.",
                 )
             return self._at(name, scalar, region, stepped)
@@ -181,23 +189,6 @@ class Writer:
     def _on_region(self, name: str, scalar: Scalar, region: int, says: str) -> str:
         steps = "0 <= kr -> kr <= Kr - 1 -> " if STEP in scalar.names else ""
         return f"Lemma {name} ({self.all_letters} Kr kr : R) : region_{region} {self.all_letters} Kr -> {steps}{says}."
-
-    def sign_lemma(self, scalar: Scalar, region: int, strict: bool) -> str:
-        """Write the lemma that a scalar is >= 0 (> 0 where strict) on a region, once, and return its name."""
-        key = ("sign", scalar, region, strict)
-        if key in self._made:
-            return self._made[key]
-        lines = self._sign_proof(scalar, region, strict)
-        name, _ = self.once(key, "sign_")
-        stated = self.coefficient(scalar, self.real)
-        self.add(
-            self._on_region(name, scalar, region, f"0 {'<' if strict else '<='} {stated}"),
-            f"Proof. {self.unfold(stated).replace('; ', '.')}",
-            f"  intros R0{_on_steps(scalar)}.",
-            *(f"  {line}" for line in lines),
-            "Qed.",
-        )
-        return name
 
     def _sign_proof(self, scalar: Scalar, region: int, strict: bool) -> list[str]:
         where = self.regions[region]

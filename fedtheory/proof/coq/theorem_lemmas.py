@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from ..kernel.forms import STEP
 from ..kernel.regions import Condition
@@ -57,14 +56,8 @@ class Line:
         return [Piece((Factor(c, given),), entry) for entry, c in self.form]
 
 
-class Source(NamedTuple):
-    """Proof that a sum of pieces is >= 0, or = 0, with a multiplier (none for 1), and the proof that this is >= 0."""
-
-    proof: str
-    pieces: Sequence[Piece]
-    equality: bool = False
-    multiplier: Scalar | None = None
-    sign: str = ""
+Source = tuple[str, Sequence[Piece]]
+"""Proof that a sum of pieces is >= 0, or = 0 in an equality, and these pieces."""
 
 
 class Theorem:
@@ -226,13 +219,12 @@ class Theorem:
                 f"  assert (H_{c.name} : {condition_text(c, at)}).\n  {{ {self._condition(c, values)} }}"
                 for c in conditions
             ]
-            divided = [f"  {line}" for line in w.divided(values.values(), mine, None)]
             w.add(
                 f"Lemma {name} ({w.all_letters} Kr kr : R) : region_{mine} {w.all_letters} Kr -> "
                 f"region_{premise.where} {goal} Kr.",
                 f"Proof.\n  intros R0. pose proof (facts_{mine} {w.all_letters} Kr R0) as "
                 f"{pattern('F_', w.regions[mine].conditions)}.",
-                *divided,
+                *(f"  {line}" for line in w.divided(values.values(), mine, None)),
                 f"  pose proof R0 as {pattern('C_', w.regions[mine].conditions)}.",
                 *script,
                 f"  unfold region_{premise.where}. repeat split; "
@@ -255,26 +247,28 @@ class Theorem:
 
     # the end of a proof
 
+    def source(self, proof: str, pieces: Sequence[Piece], equality: bool, factor: Scalar | None = None) -> Source:
+        """Return the proof that a sum of pieces is >= 0, or = 0 (``equality``), as it is used here, times a factor."""
+        if factor is not None and factor != 1:
+            pieces = [Piece((Factor(factor), *p.factors), p.entry) for p in pieces]
+            if equality:
+                proof = f"(times_null {self.w.coefficient(factor, self.w.stated)} {proof})"
+            else:
+                sign = self.w.sign(factor, self.line.where, False, self.stepped)
+                proof = f"(Rmult_le_pos _ _ {sign} {proof})"
+        return f"(null_le {proof})" if equality and not self.line.equality else proof, pieces
+
     def finish(self, left: Sequence[Piece], sources: Sequence[Source], but: Collection[Entry] = ()) -> None:
         """Prove the goal from the sources: for every entry, their coefficients sum to the goal's. But for some entries
         that is not asked, as they are the same as they are written."""
         equality = self.line.equality
-        proofs = [self._with_multiplier(source, equality) for source in sources]
-        whole = proofs[0] if proofs else ("(eq_refl 0)" if equality else "(Rle_refl 0)")
-        for proof in proofs[1:]:
+        whole = sources[0][0] if sources else ("(eq_refl 0)" if equality else "(Rle_refl 0)")
+        for proof, _ in sources[1:]:
             whole = f"(plus_null {whole} {proof})" if equality else f"(Rplus_le_le_0_compat _ _ {whole} {proof})"
         self.do(f"apply ({'eq0' if equality else 'le0'} {whole}).")
-        right = [p.times(s.multiplier) if s.multiplier else p for s in sources for p in s.pieces]
+        right = [piece for _, pieces in sources for piece in pieces]
         self.drop([p.entry for p in [*left, *right] if p.entry not in but], left, right)
         self.do("ring.")
-
-    def _with_multiplier(self, source: Source, equality: bool) -> str:
-        proof, multiplier = source.proof, source.multiplier
-        if source.equality:
-            if multiplier:
-                proof = f"(times_null {self.w.coefficient(multiplier, self.w.stated)} {proof})"
-            return proof if equality else f"(null_le {proof})"
-        return f"(Rmult_le_pos _ _ {source.sign} {proof})" if multiplier else proof
 
     def drop(self, entries: Iterable[Entry], left: Sequence[Piece], right: Sequence[Piece]) -> None:
         """Take entries whose coefficients are the same on both sides of an equation off it."""
