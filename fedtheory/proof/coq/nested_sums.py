@@ -17,6 +17,7 @@ Entry = tuple
 
 ONE: Entry = ("one",)
 START, OPTIMUM, NEXT = ("", ("x", False, ())), ("", ("x*", False, ())), ("", ("x+", False, ()))
+MEAN_GRADIENT = ("M", ("g_start", True, ()))
 SERVER_NOISE, NOISE = ("", ("N_server", False, ())), ("", ("N", True, (1, 0, 0)))
 _PLAIN = {"x": "x", "x*": "xs", "x+": "xp", "N_server": "Ns"}
 _CLIENTS = {"g_start": "g_start", "g_opt": "g_opt"}

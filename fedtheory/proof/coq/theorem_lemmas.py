@@ -20,7 +20,9 @@ PREDICATES = frozenset({
     "random_client_rounds", "unbiased_server_noise", "bounded_server_noise", "cohort_before_noise",
 })  # fmt: skip
 """Assumptions that have a definition. That the cohort is drawn before the noise is part of the noise's."""
-NO_VALUES: Mapping[str, Scalar] = MappingProxyType({})
+Values = Mapping[str, Scalar]
+"""Expressions for letters."""
+NO_VALUES: Values = MappingProxyType({})
 _SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
 
 
@@ -50,7 +52,7 @@ class Line:
         binder = "K" if index == STEP else "M"
         return any(nested_sums.open_in(entry, binder) or index in c.names & {STEP} for entry, c in self.form)
 
-    def pieces(self, values: Mapping[str, Scalar] = NO_VALUES) -> list[Piece]:
+    def pieces(self, values: Values = NO_VALUES) -> list[Piece]:
         """Return the theorem's form as pieces, with expressions for letters."""
         given = tuple(sorted(values.items()))
         return [Piece((Factor(c, given),), entry) for entry, c in self.form]
@@ -138,14 +140,7 @@ class Theorem:
 
     # earlier theorems
 
-    def use(
-        self,
-        premise: Line,
-        i: str = "i",
-        k: str = "k",
-        below: str | None = None,
-        values: Mapping[str, Scalar] = NO_VALUES,
-    ) -> str:
+    def use(self, premise: Line, i: str = "i", k: str = "k", below: str = "", values: Values = NO_VALUES) -> str:
         """Return the proof of an earlier theorem in this one, with expressions for letters; ``below`` proves that k is
         less than K (else at most K)."""
         own, at = self.hypotheses(self.line), self._put(values)
@@ -162,11 +157,11 @@ class Theorem:
             parts.append(self._cohort(premise, values))
         return f"({' '.join([*parts, *self.indices(premise, i, k, below)])})"
 
-    def _put(self, values: Mapping[str, Scalar]) -> Names:
+    def _put(self, values: Values) -> Names:
         """The texts of letters, with expressions for some."""
         return {**self.w.stated, **{n: f"({scalar_text(c, self.w.stated)})" for n, c in values.items()}}
 
-    def _cast(self, name: str, label: str, predicate: str, constant: Scalar, values: Mapping[str, Scalar]) -> str:
+    def _cast(self, name: str, label: str, predicate: str, constant: Scalar, values: Values) -> str:
         """The proof of a hypothesis of a premise, whose constant may be written otherwise here."""
         old = self.w.coefficient(constant, self._put(values))
         new = self.w.coefficient(constant.replace(values), self.w.stated)
@@ -179,7 +174,7 @@ class Theorem:
         )
         return name
 
-    def _cohort(self, premise: Line, values: Mapping[str, Scalar]) -> str:
+    def _cohort(self, premise: Line, values: Values) -> str:
         if self.line.context != "cohort" and not self.line.rule.startswith("expect "):
             raise NotExported(f"theorem {premise.number}: given a cohort, used where there is none")
         if "size" not in premise.parameters:
@@ -189,13 +184,13 @@ class Theorem:
             raise NotExported(f"theorem {premise.number}: of cohorts of another size")
         return f"S D {self._cast('HZ', 'Z', 'INR (length S) =', size, values)}"
 
-    def indices(self, premise: Line, i: str = "i", k: str = "k", below: str | None = None) -> list[str]:
+    def indices(self, premise: Line, i: str, k: str, below: str) -> list[str]:
         """Return the client and the step, with the proof of its range, to which a premise is applied."""
         found = []
         if premise.open("i"):
             found.append(i if i != "i" or self.line.open("i") else "i0")
         if premise.open("k"):
-            if below is None:
+            if not below:
                 if not self.stepped:
                     raise NotExported(f"theorem {premise.number}: for every step, used where there is none")
                 at_most = self.line.to_the_end
@@ -205,7 +200,7 @@ class Theorem:
             found += [k, below]
         return found
 
-    def admitted(self, premise: Line, values: Mapping[str, Scalar]) -> str:
+    def admitted(self, premise: Line, values: Values) -> str:
         """Return the proof that the region here, with expressions for letters, is in a premise's region."""
         w, mine = self.w, self.line.where
         if premise.where == mine and not values:
@@ -233,7 +228,7 @@ class Theorem:
             )
         return f"({name} {w.all_letters} (INR K) 0 R{mine})"
 
-    def _condition(self, c: Condition, values: Mapping[str, Scalar]) -> str:
+    def _condition(self, c: Condition, values: Values) -> str:
         w, mine, proofs = self.w, self.line.where, []
         if not values and c in w.regions[mine].conditions:
             return f"exact C_{c.name}."
