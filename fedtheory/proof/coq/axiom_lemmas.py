@@ -103,10 +103,8 @@ class Axioms(Rules):
 
     def dissimilar(self) -> None:
         """Prove |grad F_i - grad F|^2 <= sigma_G^2 at the start or the optimum."""
-        point, squared = (
-            ("", nested_sums.atom_of(self.line.arguments["point"])),
-            self.scalar(self.line.arguments["squared"]),
-        )
+        squared = self.scalar(self.line.arguments["squared"])
+        point = "", nested_sums.atom_of(self.line.arguments["point"])
         g = _gradient(point)
         name = "bounded_dissimilarity" + ("" if point == START else "_at_optimum")
         pairs = itertools.combinations_with_replacement((g, ("M", g[1])), 2)
@@ -122,9 +120,8 @@ class Axioms(Rules):
         noise, name = (SERVER_NOISE, "bounded_server_noise") if level == "server" else (NOISE, "bounded_noise")
         text, proof = self._paired(level, noise, noise)
         label = self._assumption(name, squared)
-        lemma = f"variance_points {self.i} {self.k} {label} D"
-        if level == "server":
-            lemma = f"server_variance_points {label}"
+        drawn, server = f"variance_points {self.i} {self.k} {label} D", f"server_variance_points {label}"
+        lemma = server if level == "server" else drawn
         self._state(f"0 <= {self.w.coefficient(squared, self.w.stated)} - {text}", lemma, [proof])
 
     def uncorrelated(self) -> None:

@@ -23,15 +23,12 @@ class Rounds(Theorem):
         form = dict(self.line.form)
         here = set(form) - {ONE}
         pairs = ((START, START), (START, OPTIMUM), (OPTIMUM, OPTIMUM), (OPTIMUM, NEXT), (NEXT, NEXT))
-        if self.line.context != "start" or self.line.equality:
+        falls = {("value", "M", START[1]), ("value", "M", NEXT[1]), _product(MEAN_GRADIENT, MEAN_GRADIENT)}
+        contracts = here == {_product(*pair) for pair in pairs}
+        if self.line.context != "start" or self.line.equality or not (contracts or here == falls):
             return False
-        if here == {_product(*pair) for pair in pairs}:
-            self._contraction(form)
-            return True
-        elif here == {("value", "M", START[1]), ("value", "M", NEXT[1]), _product(MEAN_GRADIENT, MEAN_GRADIENT)}:
-            self._descent(form)
-            return True
-        return False
+        (self._contraction if contracts else self._descent)(form)
+        return True
 
     def _contraction(self, form: Mapping[Entry, Scalar]) -> None:
         w, minus = self.w, Factor(self.w.ring.number(-1))
