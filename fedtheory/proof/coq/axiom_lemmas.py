@@ -21,7 +21,7 @@ _POINTS = {
     "interpolated": "2 * ({L} - {mu}) * (@P - @Q - (@hp - @hq)) - (@gg - 2 * @gh + @hh)"
     " - {mu} * {L} * (@pp - 2 * @pq + @qq) + 2 * {mu} * (@gp - @gq - @hp + @hq)",
 }
-"""What is >= 0 at any two points p and q with gradients g and h: @pq is <p, q>, and @P is F_i(p)."""
+"""Forms that are >= 0 at any two points p and q with gradients g and h: @pq is <p, q>, and @P is F_i(p)."""
 _ASSUMED = {"L": "smooth", "mu": "strongly_convex"}
 """The assumption that each letter of ``_POINTS`` is the constant of."""
 
@@ -37,7 +37,7 @@ _EQUATIONS: dict[str, tuple[str, dict[str, Term]]] = {
         {"y": NEXT, "x": START, "g": MEAN_GRADIENT, "n": SERVER_NOISE},
     ),
 }
-"""The lemma of what is 0 when it is paired with @w, and the vectors in it: the gradient alone, or ``_MOVED``."""
+"""Lemma of a vector that is 0 when it is paired with @w, and what it is made of: the gradient alone, or ``_MOVED``."""
 
 
 class Axioms(Rules):
