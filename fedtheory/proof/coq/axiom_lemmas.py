@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from ..kernel.scalars import Scalar
 from . import nest_proofs, nested_sums
 from .lemma_writer import Factor, Piece
-from .nested_sums import NEXT, NOISE, SERVER_NOISE, START, Atom, Entry, Nest, Sum, Term
+from .nested_sums import MEAN_GRADIENT, NEXT, NOISE, SERVER_NOISE, START, Atom, Entry, Nest, Sum, Term
 from .rule_proofs import Rules
 from .scalar_text import NotExported
 from .vector_products import COHORTS, Level
@@ -21,31 +21,23 @@ _POINTS = {
     "interpolated": "2 * ({L} - {mu}) * (@P - @Q - (@hp - @hq)) - (@gg - 2 * @gh + @hh)"
     " - {mu} * {L} * (@pp - 2 * @pq + @qq) + 2 * {mu} * (@gp - @gq - @hp + @hq)",
 }
-"""What is >= 0 at any two points p and q with gradients g and h: @pq is <p, q>, and @P is F_i(p)."""
+"""Forms that are >= 0 at any two points p and q with gradients g and h: @pq is <p, q>, and @P is F_i(p)."""
 _ASSUMED = {"L": "smooth", "mu": "strongly_convex"}
 """The assumption that each letter of ``_POINTS`` is the constant of."""
 
 _MOVED = "@y - @x + @rate * (@g + @n)"
-_ALONG: Term = ("", ("g", True, (1, 0, 0)))
-_EQUATIONS: dict[str, tuple[str, str, dict[str, Term]]] = {
-    "optimal": ("@g", "optimum_paired @w", {"g": ("M", ("g_opt", True, ()))}),
-    "local step": (
-        _MOVED,
-        "local_step_paired S @i @k @w P_local_lr",
-        {"y": ("", ("x", True, (1, 0, 1))), "x": ("", ("x", True, (1, 0, 0))), "g": _ALONG, "n": NOISE},
-    ),
-    "round": (
-        _MOVED,
-        "round_paired' @w P_local_lr D",
-        {"y": NEXT, "x": START, "g": ("KS", _ALONG[1]), "n": ("KS", NOISE[1])},
-    ),
+_ITERATE, _LATER = ("", ("x", True, (1, 0, 0))), ("", ("x", True, (1, 0, 1)))
+_ALONG = ("", ("g", True, (1, 0, 0)))
+_EQUATIONS: dict[str, tuple[str, dict[str, Term]]] = {
+    "optimal": ("optimum_paired @w", {"g": ("M", ("g_opt", True, ()))}),
+    "local step": ("local_step_paired S @i @k @w P_local_lr", {"y": _LATER, "x": _ITERATE, "g": _ALONG, "n": NOISE}),
+    "round": ("round_paired' @w P_local_lr D", {"y": NEXT, "x": START, "g": ("KS", _ALONG[1]), "n": ("KS", NOISE[1])}),
     "server round": (
-        _MOVED,
         "server_round_paired' @w P_server_lr",
-        {"y": NEXT, "x": START, "g": ("M", ("g_start", True, ())), "n": SERVER_NOISE},
+        {"y": NEXT, "x": START, "g": MEAN_GRADIENT, "n": SERVER_NOISE},
     ),
 }
-"""What is 0 whatever it is paired with: the combination, the lemma of it paired with @w, and its vectors."""
+"""Lemma of a vector that is 0 when it is paired with @w, and what it is made of: the gradient alone, or ``_MOVED``."""
 
 
 class Axioms(Rules):
@@ -81,10 +73,10 @@ class Axioms(Rules):
 
     def _close(self, name: str) -> None:
         """The goal is ``name``, but for the order of terms."""
-        texts = [self.w.coefficient(c, self.w.stated) for _, c in self.line.form]
+        form = self.form_text(self.line)
         self.do(*self.w.divided([c for _, c in self.line.form], self.line.where, self.stepped))
         equality = "eq0" if self.line.equality else "le0"
-        self.do(f"apply ({equality} {name}). {self.w.unfold(*texts, name)}field; nonzero.")
+        self.do(f"apply ({equality} {name}). {self.w.unfold(form, name)}field; nonzero.")
 
     def _points(self, lemma: str, form: str) -> None:
         """An inequality of the prelude at two points p and q with gradients g and h, each product as an entry."""
@@ -111,7 +103,8 @@ class Axioms(Rules):
 
     def dissimilar(self) -> None:
         """Prove |grad F_i - grad F|^2 <= sigma_G^2 at the start or the optimum."""
-        point, squared = ("", nested_sums.atom_of(self.line.arguments["point"])), self._squared
+        squared = self.scalar(self.line.arguments["squared"])
+        point = "", nested_sums.atom_of(self.line.arguments["point"])
         g = _gradient(point)
         name = "bounded_dissimilarity" + ("" if point == START else "_at_optimum")
         pairs = itertools.combinations_with_replacement((g, ("M", g[1])), 2)
@@ -119,23 +112,17 @@ class Axioms(Rules):
         form = f"{self.w.coefficient(squared, self.w.stated)} - (({texts[0]}) - 2 * ({texts[1]}) + ({texts[2]}))"
         self._state(f"0 <= {form}", f"far_points ({self._assumption(name, squared)} {self.i})", proofs)
 
-    @property
-    def _squared(self) -> Scalar:
-        return self.scalar(self.line.arguments["squared"])
-
     # noise
 
     def variance(self) -> None:
         """Prove E|N_{i,k}|^2 <= sigma^2, or E|N_server|^2 <= sigma_s^2."""
-        level, squared = self._level, self._squared
-        noise = SERVER_NOISE if level == "server" else NOISE
+        level, squared = self._level, self.scalar(self.line.arguments["squared"])
+        noise, name = (SERVER_NOISE, "bounded_server_noise") if level == "server" else (NOISE, "bounded_noise")
         text, proof = self._paired(level, noise, noise)
-        says = f"0 <= {self.w.coefficient(squared, self.w.stated)} - {text}"
-        if level == "server":
-            self._state(says, f"server_variance_points {self._assumption('bounded_server_noise', squared)}", [proof])
-        else:
-            label = self._assumption("bounded_noise", squared)
-            self._state(says, f"variance_points {self.i} {self.k} {label} D", [proof])
+        label = self._assumption(name, squared)
+        drawn, server = f"variance_points {self.i} {self.k} {label} D", f"server_variance_points {label}"
+        lemma = server if level == "server" else drawn
+        self._state(f"0 <= {self.w.coefficient(squared, self.w.stated)} - {text}", lemma, [proof])
 
     def uncorrelated(self) -> None:
         """Prove |mean_S N_{i,k}|^2 = mean_S |N_{i,k}|^2 / size."""
@@ -178,11 +165,12 @@ class Axioms(Rules):
             whole = f"(plus_null {whole} (times_null {self.w.coefficient(c, self.w.stated)} Q{number}))"
         self._close(whole)
 
-    def _equation(self, form: str, lemma: str, vectors: dict[str, Term]) -> None:
-        level = self._level if form == _MOVED else "nil"
-        if form == _MOVED:
+    def _equation(self, lemma: str, vectors: dict[str, Term]) -> None:
+        level, form = "nil", "@g"
+        if "y" in vectors:
+            level = self._level
             rate = self.line.parameters["server_lr" if level == "server" else "local_lr"]
-            form = form.replace("@rate", self.w.coefficient(rate, self.w.stated))
+            form = _MOVED.replace("@rate", self.w.coefficient(rate, self.w.stated))
 
         def proved(term: Term) -> tuple[str, str, Iterable[str]]:
             raw, rewrites = form, []
@@ -227,14 +215,13 @@ class Axioms(Rules):
             if term[0] not in ("", "M"):
                 raise NotExported("a projection paired with another vector than one at the start, or its mean")
             starts = [nested_sums.known_text(atom) for atom in (family, term[1])]
-            proofs = [f"[intros; exact {starts[0]}|intros; exact {starts[1]}]", starts[1]]
             lemma = "conditional_mean_M" if term[0] else "conditional_mean"
             self.do(
                 f"assert (Q{number} : {texts[0]} = {texts[1]}).",
                 f"{{ transitivity (given {kind} (fun S => {raw[0].text()})).",
                 f"  - apply (e_ext (given_exp {kind})). intros S. symmetry. {nest_proofs.proof(raw[0])}",
                 f"  - transitivity {raw[1].text()}; [|{nest_proofs.tactic(raw[1])}].",
-                f"    apply {lemma}; {proofs[0]}. }}",
+                f"    apply {lemma}; [intros; exact {starts[0]}|intros; exact {starts[1]}]. }}",
             )
             pieces = [Piece((), ones[0]), Piece((Factor(self.w.ring.number(-1)),), ones[1])]
             sources.append(self.source(f"(Rminus_diag_eq _ _ Q{number})", pieces, True, c))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..kernel.forms import STEP, STEPS
 from ..kernel.regions import Condition
@@ -27,44 +27,33 @@ INLINE = 14
 """Length in characters up to which a coefficient stands where it is used; a longer one gets a name."""
 
 
-@dataclass(frozen=True)
-class Factor:
+class Factor(NamedTuple):
     """Scalar with expressions for some of its letters."""
 
     scalar: Scalar
     values: tuple[tuple[str, Scalar], ...] = ()
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Product of factors, the coefficient of an entry."""
 
     factors: tuple[Factor, ...]
     entry: Entry
 
-    def times(self, scalar: Scalar) -> Piece:
-        """Return the piece with a further factor."""
-        return Piece((Factor(scalar), *self.factors), self.entry)
 
-
-@dataclass
 class Writer:
     """File that grows, with the parts that are already in it."""
 
-    names: list[str]
-    regions: list[Region] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    _made: dict[object, str] = field(default_factory=dict)
-
-    # letters
-
-    def __post_init__(self) -> None:
-        self.letters = [n for n in self.names if n not in (STEP, STEPS)]
+    def __init__(self, names: list[str]) -> None:
+        self.regions: list[Region] = []
+        self.lines: list[str] = []
+        self._made: dict[object, str] = {}
+        self.letters = [n for n in names if n not in (STEP, STEPS)]
         self.coq = {n: self._safe(n) for n in self.letters}
         self.real: Names = {**self.coq, STEPS: "Kr", STEP: "kr"}
         self.stated: Names = {**self.coq, STEPS: "INR K", STEP: "INR k"}
         parameters = (f"{of}_{name}" for name in [*self.letters, STEPS] for of in "uv")
-        self.ring = Ring(" ".join(dict.fromkeys([*self.names, STEP, STEPS, COUNT, *parameters])))
+        self.ring = Ring(" ".join(dict.fromkeys([*names, STEP, STEPS, COUNT, *parameters])))
 
     def _safe(self, name: str) -> str:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
@@ -148,15 +137,27 @@ class Writer:
     # signs
 
     def sign(self, scalar: Scalar, region: int, strict: bool, stepped: bool | None) -> str:
-        """Return the proof that a scalar is >= 0 (> 0 where strict): in a theorem on a region, which may be on every
-        step, or, where ``stepped`` is None, in a lemma over the reals."""
-        return self._at(self.sign_lemma(scalar, region, strict), scalar, region, stepped)
+        """Return the proof that a scalar is >= 0 (> 0 where strict), which is a lemma, once: in a theorem on a region,
+        which may be on every step, or, where ``stepped`` is None, in a lemma over the reals."""
+        key = ("sign", scalar, region, strict)
+        if key not in self._made:
+            lines = self._sign_proof(scalar, region, strict)
+            name, _ = self.once(key, "sign_")
+            stated = self.coefficient(scalar, self.real)
+            self.add(
+                self._on_region(name, scalar, region, f"0 {'<' if strict else '<='} {stated}"),
+                f"Proof. {self.unfold(stated).replace('; ', '.')}",
+                f"  intros R0{_on_steps(scalar)}.",
+                *(f"  {line}" for line in lines),
+                "Qed.",
+            )
+        return self._at(self._made[key], scalar, region, stepped)
 
     def nonzero(self, scalar: Scalar, region: int, stepped: bool | None) -> str:
         """Return the proof that a divisor is not 0, where ``sign`` says."""
         for sign in (1, -1):
             try:
-                self.sign_lemma(scalar * sign, region, True)
+                positive = self.sign(scalar * sign, region, True, None)
             except NotExported:
                 continue
             name, new = self.once(("nonzero", scalar, region), "nonzero_")
@@ -165,7 +166,7 @@ class Writer:
                 self.add(
                     self._on_region(name, scalar, region, f"{own} <> 0"),
                     f"Proof. intros R0{_on_steps(scalar)}.",
-                    f"  assert (P : 0 < {signed}) by exact {self.sign(scalar * sign, region, True, None)}.",
+                    f"  assert (P : 0 < {signed}) by exact {positive}.",
                     f"  replace ({signed}) with ({sign} * ({own})) in P by ring. lra. Qed.",
                 )
             return self._at(name, scalar, region, stepped)
@@ -188,23 +189,6 @@ class Writer:
     def _on_region(self, name: str, scalar: Scalar, region: int, says: str) -> str:
         steps = "0 <= kr -> kr <= Kr - 1 -> " if STEP in scalar.names else ""
         return f"Lemma {name} ({self.all_letters} Kr kr : R) : region_{region} {self.all_letters} Kr -> {steps}{says}."
-
-    def sign_lemma(self, scalar: Scalar, region: int, strict: bool) -> str:
-        """Write the lemma that a scalar is >= 0 (> 0 where strict) on a region, once, and return its name."""
-        key = ("sign", scalar, region, strict)
-        if key in self._made:
-            return self._made[key]
-        lines = self._sign_proof(scalar, region, strict)
-        name, _ = self.once(key, "sign_")
-        stated = self.coefficient(scalar, self.real)
-        self.add(
-            self._on_region(name, scalar, region, f"0 {'<' if strict else '<='} {stated}"),
-            f"Proof. {self.unfold(stated).replace('; ', '.')}",
-            f"  intros R0{_on_steps(scalar)}.",
-            *(f"  {line}" for line in lines),
-            "Qed.",
-        )
-        return name
 
     def _sign_proof(self, scalar: Scalar, region: int, strict: bool) -> list[str]:
         where = self.regions[region]

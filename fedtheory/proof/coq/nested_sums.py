@@ -17,6 +17,7 @@ Entry = tuple
 
 ONE: Entry = ("one",)
 START, OPTIMUM, NEXT = ("", ("x", False, ())), ("", ("x*", False, ())), ("", ("x+", False, ()))
+MEAN_GRADIENT = ("M", ("g_start", True, ()))
 SERVER_NOISE, NOISE = ("", ("N_server", False, ())), ("", ("N", True, (1, 0, 0)))
 _PLAIN = {"x": "x", "x*": "xs", "x+": "xp", "N_server": "Ns"}
 _CLIENTS = {"g_start": "g_start", "g_opt": "g_opt"}
@@ -76,13 +77,12 @@ def _binds(binder: str, term: Term) -> bool:
     return client and not set(bound) & {"M", "S"}
 
 
-def open_in(entry: Entry, index: str) -> bool:
-    """Whether the client i, or the step k, is free in an entry."""
-    binder = "K" if index == "k" else "M"
-    if entry == ONE or set(entry[1]) & ({"K"} if index == "k" else {"M", "S"}):
+def open_in(entry: Entry, binder: str) -> bool:
+    """Whether the client i, or the step k, that a binder binds is free in an entry."""
+    if entry == ONE or set(entry[1]) & ({"K"} if binder == "K" else {"M", "S"}):
         return False
     if entry[0] == "value":
-        return index == "i" or _binds(binder, ("", entry[2]))
+        return binder != "K" or _binds(binder, ("", entry[2]))
     return any(_binds(binder, term) for term in entry[2:])
 
 

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 
 from ..kernel.scalars import Scalar
 from .lemma_writer import Factor, Piece
-from .nested_sums import NEXT, ONE, OPTIMUM, START, Entry, Term
+from .nested_sums import MEAN_GRADIENT, NEXT, ONE, OPTIMUM, START, Entry, Term
 from .theorem_lemmas import Theorem
-
-_GRADIENT = ("M", ("g_start", True, ()))
 
 
 def _product(left: Term, right: Term) -> Entry:
@@ -25,15 +23,12 @@ class Rounds(Theorem):
         form = dict(self.line.form)
         here = set(form) - {ONE}
         pairs = ((START, START), (START, OPTIMUM), (OPTIMUM, OPTIMUM), (OPTIMUM, NEXT), (NEXT, NEXT))
-        if self.line.context != "start" or self.line.equality:
+        falls = {("value", "M", START[1]), ("value", "M", NEXT[1]), _product(MEAN_GRADIENT, MEAN_GRADIENT)}
+        contracts = here == {_product(*pair) for pair in pairs}
+        if self.line.context != "start" or self.line.equality or not (contracts or here == falls):
             return False
-        if here == {_product(*pair) for pair in pairs}:
-            self._contraction(form)
-            return True
-        elif here == {("value", "M", START[1]), ("value", "M", NEXT[1]), _product(_GRADIENT, _GRADIENT)}:
-            self._descent(form)
-            return True
-        return False
+        (self._contraction if contracts else self._descent)(form)
+        return True
 
     def _contraction(self, form: Mapping[Entry, Scalar]) -> None:
         w, minus = self.w, Factor(self.w.ring.number(-1))
@@ -65,13 +60,13 @@ class Rounds(Theorem):
 
     def _descent(self, form: Mapping[Entry, Scalar]) -> None:
         w, minus = self.w, Factor(self.w.ring.number(-1))
-        fall, addition = -form[_product(_GRADIENT, _GRADIENT)], form.get(ONE, w.ring.number(0))
+        fall, addition = -form[_product(MEAN_GRADIENT, MEAN_GRADIENT)], form.get(ONE, w.ring.number(0))
         c, b = (w.coefficient(s, w.stated) for s in (fall, addition))
         after, before = (w.entry_text(("value", "M", point[1]), self.line.level) for point in (NEXT, START))
         right = [
             Piece((), ("value", "M", START[1])),
             Piece((minus,), ("value", "M", NEXT[1])),
-            Piece((minus, Factor(fall)), _product(_GRADIENT, _GRADIENT)),
+            Piece((minus, Factor(fall)), _product(MEAN_GRADIENT, MEAN_GRADIENT)),
             Piece((Factor(addition),), ONE),
         ]
         mean = "(osumv (mean clients) g_start)"

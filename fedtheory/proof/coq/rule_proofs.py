@@ -29,18 +29,9 @@ class Rules(Theorem):
         """Read a vector of the saved proof."""
         return [(nested_sums.term_of(term), self.scalar(c)) for term, c in data]
 
-    def source(self, proof: str, pieces: Sequence[Piece], equality: bool, factor: Scalar) -> Source:
-        """Return what is proved as it is used here, times a factor."""
-        sign = "" if equality or factor == 1 else self.sign(factor)
-        return Source(proof, pieces, equality, None if factor == 1 else factor, sign)
-
     def premise(self, premise: Line, factor: Scalar) -> Source:
         """Return an earlier theorem as it is used here, times a factor."""
         return self.source(self.use(premise), premise.pieces(), premise.equality, factor)
-
-    def sign(self, scalar: Scalar) -> str:
-        """Return the proof that a scalar is >= 0 on the theorem's region."""
-        return self.w.sign(scalar, self.line.where, False, self.stepped)
 
     @property
     def i(self) -> str:
@@ -129,11 +120,11 @@ class Rules(Theorem):
             f"{{ {begin if len(parts) > 1 else ''}{each_of(step, proofs)} }}",
             "rewrite T in Q.",
         )
-        self.finish(self.line.pieces(), [Source("Q", [p for some in pieces for p in some], equality)])
+        self.finish(self.line.pieces(), [self.source("Q", [p for some in pieces for p in some], equality)])
 
     def _summed(self, entry: Entry, c: Scalar, binder: str) -> tuple[Scalar, Entry, str]:
         """(factor and entry of the sum of c times an entry, what proves that it is)."""
-        if not nested_sums.open_in(entry, "k" if binder == "K" else "i"):
+        if not nested_sums.open_in(entry, binder):
             if binder != "K":
                 return c, entry, f"apply mean_const, {SOME[binder]}."
             whole, lemma = self._powers(c)
@@ -180,15 +171,15 @@ class Rules(Theorem):
         self.do("induction k as [|k IH].", "- change (INR 0) with 0.")
         first, later = [], []
         for entry, c in line.form:
-            begun = self._at_start(entry) if nested_sums.open_in(entry, "k") else entry
+            begun = self._at_start(entry) if nested_sums.open_in(entry, "K") else entry
             first.append(Piece((Factor(c, ((STEP, w.ring.number(0)),)),), begun))
             later.append(Piece((Factor(c, ((STEP, w.ring[STEP] + 1),)),), _moved(entry, 1, 0, 1)))
         start, inner = Rules(w, line), Rules(w, line)
         start.stepped = False
-        start.finish(first, [Source(start.use(base), base.pieces(), base.equality)])
+        start.finish(first, [start.source(start.use(base), base.pieces(), base.equality)])
         proof = inner.use(step, below="I")
         before = inner.source("(IH (Nat.lt_le_incl _ _ I))", line.pieces(), False, factor)
-        inner.finish(later, [Source(proof, step.pieces(), step.equality), before])
+        inner.finish(later, [inner.source(proof, step.pieces(), step.equality), before])
         self.do(
             *(f"  {text}" for text in start.script),
             "- rewrite S_INR, (Rplus_comm (INR k) 1). change (Datatypes.S k) with (1 + k)%nat.",
@@ -220,14 +211,14 @@ class Rules(Theorem):
         values = {STEP: self.w.ring[STEPS]}
         pieces = [Piece(p.factors, _moved(p.entry, 0, 1, 0)) for p in premise.pieces(values)]
         proof = self.use(premise, k="K", below="(Nat.le_refl K)")
-        self.finish(self.line.pieces(), [Source(proof, pieces, premise.equality)])
+        self.finish(self.line.pieces(), [self.source(proof, pieces, premise.equality)])
 
     def instantiate(self) -> None:
         """Prove a premise with expressions for its letters."""
         (premise,) = self.line.premises
         values = {n: self.scalar(c) for n, c in self.line.arguments["values"].items()}
         proof = self.use(premise, values=values)
-        self.finish(self.line.pieces(), [Source(proof, premise.pieces(values), premise.equality)])
+        self.finish(self.line.pieces(), [self.source(proof, premise.pieces(values), premise.equality)])
 
 
 def _shifted(atom: Atom, a: int, b: int, c: int) -> Atom:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..kernel.forms import STEP, STEPS
 from ..kernel.regions import Condition
@@ -17,8 +17,7 @@ MOST_SUBSETS = 400
 POLYA = 3
 
 
-@dataclass(frozen=True)
-class Certificate:
+class Certificate(NamedTuple):
     """Identity expression = numerator / denominator once the ``letters`` are written through parameters. No coefficient
     of the numerator is negative, and the denominator, as text, is a product of powers."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from ..kernel.forms import STEP
@@ -21,7 +20,9 @@ PREDICATES = frozenset({
     "random_client_rounds", "unbiased_server_noise", "bounded_server_noise", "cohort_before_noise",
 })  # fmt: skip
 """Assumptions that have a definition. That the cohort is drawn before the noise is part of the noise's."""
-NO_VALUES: Mapping[str, Scalar] = MappingProxyType({})
+Values = Mapping[str, Scalar]
+"""Expressions for letters."""
+NO_VALUES: Values = MappingProxyType({})
 _SIZES = {"uniform": "cohort", "arbitrary": "arbitrary_cohort"}
 
 
@@ -48,24 +49,17 @@ class Line:
 
     def open(self, index: str) -> bool:
         """Whether the client i, or the step k, is free in the theorem."""
-        in_form = any(nested_sums.open_in(entry, index) for entry, _ in self.form)
-        return in_form or (index == "k" and any(STEP in c.names for _, c in self.form))
+        binder = "K" if index == STEP else "M"
+        return any(nested_sums.open_in(entry, binder) or index in c.names & {STEP} for entry, c in self.form)
 
-    def pieces(self, values: Mapping[str, Scalar] = NO_VALUES) -> list[Piece]:
+    def pieces(self, values: Values = NO_VALUES) -> list[Piece]:
         """Return the theorem's form as pieces, with expressions for letters."""
         given = tuple(sorted(values.items()))
         return [Piece((Factor(c, given),), entry) for entry, c in self.form]
 
 
-@dataclass(frozen=True)
-class Source:
-    """Proof that a sum of pieces is >= 0, or = 0, with a multiplier (none for 1), and the proof that this is >= 0."""
-
-    proof: str
-    pieces: Sequence[Piece]
-    equality: bool = False
-    multiplier: Scalar | None = None
-    sign: str = ""
+Source = tuple[str, Sequence[Piece]]
+"""Proof that a sum of pieces is >= 0, or = 0 in an equality, and these pieces."""
 
 
 class Theorem:
@@ -146,14 +140,7 @@ class Theorem:
 
     # earlier theorems
 
-    def use(
-        self,
-        premise: Line,
-        i: str = "i",
-        k: str = "k",
-        below: str | None = None,
-        values: Mapping[str, Scalar] = NO_VALUES,
-    ) -> str:
+    def use(self, premise: Line, i: str = "i", k: str = "k", below: str = "", values: Values = NO_VALUES) -> str:
         """Return the proof of an earlier theorem in this one, with expressions for letters; ``below`` proves that k is
         less than K (else at most K)."""
         own, at = self.hypotheses(self.line), self._put(values)
@@ -170,11 +157,11 @@ class Theorem:
             parts.append(self._cohort(premise, values))
         return f"({' '.join([*parts, *self.indices(premise, i, k, below)])})"
 
-    def _put(self, values: Mapping[str, Scalar]) -> Names:
+    def _put(self, values: Values) -> Names:
         """The texts of letters, with expressions for some."""
         return {**self.w.stated, **{n: f"({scalar_text(c, self.w.stated)})" for n, c in values.items()}}
 
-    def _cast(self, name: str, label: str, predicate: str, constant: Scalar, values: Mapping[str, Scalar]) -> str:
+    def _cast(self, name: str, label: str, predicate: str, constant: Scalar, values: Values) -> str:
         """The proof of a hypothesis of a premise, whose constant may be written otherwise here."""
         old = self.w.coefficient(constant, self._put(values))
         new = self.w.coefficient(constant.replace(values), self.w.stated)
@@ -187,7 +174,7 @@ class Theorem:
         )
         return name
 
-    def _cohort(self, premise: Line, values: Mapping[str, Scalar]) -> str:
+    def _cohort(self, premise: Line, values: Values) -> str:
         if self.line.context != "cohort" and not self.line.rule.startswith("expect "):
             raise NotExported(f"theorem {premise.number}: given a cohort, used where there is none")
         if "size" not in premise.parameters:
@@ -197,13 +184,13 @@ class Theorem:
             raise NotExported(f"theorem {premise.number}: of cohorts of another size")
         return f"S D {self._cast('HZ', 'Z', 'INR (length S) =', size, values)}"
 
-    def indices(self, premise: Line, i: str = "i", k: str = "k", below: str | None = None) -> list[str]:
+    def indices(self, premise: Line, i: str, k: str, below: str) -> list[str]:
         """Return the client and the step, with the proof of its range, to which a premise is applied."""
         found = []
         if premise.open("i"):
             found.append(i if i != "i" or self.line.open("i") else "i0")
         if premise.open("k"):
-            if below is None:
+            if not below:
                 if not self.stepped:
                     raise NotExported(f"theorem {premise.number}: for every step, used where there is none")
                 at_most = self.line.to_the_end
@@ -213,7 +200,7 @@ class Theorem:
             found += [k, below]
         return found
 
-    def admitted(self, premise: Line, values: Mapping[str, Scalar]) -> str:
+    def admitted(self, premise: Line, values: Values) -> str:
         """Return the proof that the region here, with expressions for letters, is in a premise's region."""
         w, mine = self.w, self.line.where
         if premise.where == mine and not values:
@@ -227,13 +214,12 @@ class Theorem:
                 f"  assert (H_{c.name} : {condition_text(c, at)}).\n  {{ {self._condition(c, values)} }}"
                 for c in conditions
             ]
-            divided = [f"  {line}" for line in w.divided(values.values(), mine, None)]
             w.add(
                 f"Lemma {name} ({w.all_letters} Kr kr : R) : region_{mine} {w.all_letters} Kr -> "
                 f"region_{premise.where} {goal} Kr.",
                 f"Proof.\n  intros R0. pose proof (facts_{mine} {w.all_letters} Kr R0) as "
                 f"{pattern('F_', w.regions[mine].conditions)}.",
-                *divided,
+                *(f"  {line}" for line in w.divided(values.values(), mine, None)),
                 f"  pose proof R0 as {pattern('C_', w.regions[mine].conditions)}.",
                 *script,
                 f"  unfold region_{premise.where}. repeat split; "
@@ -242,7 +228,7 @@ class Theorem:
             )
         return f"({name} {w.all_letters} (INR K) 0 R{mine})"
 
-    def _condition(self, c: Condition, values: Mapping[str, Scalar]) -> str:
+    def _condition(self, c: Condition, values: Values) -> str:
         w, mine, proofs = self.w, self.line.where, []
         if not values and c in w.regions[mine].conditions:
             return f"exact C_{c.name}."
@@ -256,26 +242,28 @@ class Theorem:
 
     # the end of a proof
 
+    def source(self, proof: str, pieces: Sequence[Piece], equality: bool, factor: Scalar | None = None) -> Source:
+        """Return the proof that a sum of pieces is >= 0, or = 0 (``equality``), as it is used here, times a factor."""
+        if factor is not None and factor != 1:
+            pieces = [Piece((Factor(factor), *p.factors), p.entry) for p in pieces]
+            if equality:
+                proof = f"(times_null {self.w.coefficient(factor, self.w.stated)} {proof})"
+            else:
+                sign = self.w.sign(factor, self.line.where, False, self.stepped)
+                proof = f"(Rmult_le_pos _ _ {sign} {proof})"
+        return f"(null_le {proof})" if equality and not self.line.equality else proof, pieces
+
     def finish(self, left: Sequence[Piece], sources: Sequence[Source], but: Collection[Entry] = ()) -> None:
         """Prove the goal from the sources: for every entry, their coefficients sum to the goal's. But for some entries
         that is not asked, as they are the same as they are written."""
         equality = self.line.equality
-        proofs = [self._with_multiplier(source, equality) for source in sources]
-        whole = proofs[0] if proofs else ("(eq_refl 0)" if equality else "(Rle_refl 0)")
-        for proof in proofs[1:]:
+        whole = sources[0][0] if sources else ("(eq_refl 0)" if equality else "(Rle_refl 0)")
+        for proof, _ in sources[1:]:
             whole = f"(plus_null {whole} {proof})" if equality else f"(Rplus_le_le_0_compat _ _ {whole} {proof})"
         self.do(f"apply ({'eq0' if equality else 'le0'} {whole}).")
-        right = [p.times(s.multiplier) if s.multiplier else p for s in sources for p in s.pieces]
+        right = [piece for _, pieces in sources for piece in pieces]
         self.drop([p.entry for p in [*left, *right] if p.entry not in but], left, right)
         self.do("ring.")
-
-    def _with_multiplier(self, source: Source, equality: bool) -> str:
-        proof, multiplier = source.proof, source.multiplier
-        if source.equality:
-            if multiplier:
-                proof = f"(times_null {self.w.coefficient(multiplier, self.w.stated)} {proof})"
-            return proof if equality else f"(null_le {proof})"
-        return f"(Rmult_le_pos _ _ {source.sign} {proof})" if multiplier else proof
 
     def drop(self, entries: Iterable[Entry], left: Sequence[Piece], right: Sequence[Piece]) -> None:
         """Take entries whose coefficients are the same on both sides of an equation off it."""

@@ -20,15 +20,16 @@ def expectation(level: Level) -> str:
     return "Es_exp" if level == "Es" else level.replace("given", "given_exp")
 
 
-def bilinear(level: Level, bound: str, i: str, k: str) -> tuple[str, str]:
-    """Return the bilinear form of a level below binders, and the lemma that it is one."""
+def bilinear(level: Level, bound: str, i: str, k: str) -> tuple[str, str, str]:
+    """Return the bilinear form of a level below binders, the lemma that it is one, and the indices of both."""
     given = "".join(f" {x}" for x, binders in ((i, "MS"), (k, "K")) if not set(bound) & set(binders))
     if level in COHORTS:
         drawn = " D" if "S" in bound else ""
-        return f"B_{bound} {COHORTS[level]}{given}", f"@bilinear_{bound or 'one'} {COHORTS[level]}{given}{drawn}"
+        lemma = f"@bilinear_{bound or 'one'} {COHORTS[level]}{given}{drawn}"
+        return f"B_{bound} {COHORTS[level]}{given}", lemma, given
     if bound:
         raise NotExported("a square below binders, of vectors that are not known at the start")
-    return f"B_E {level}{given}", f"@bilinear_E {level} {expectation(level)}{given}"
+    return f"B_E {level}{given}", f"@bilinear_E {level} {expectation(level)}{given}", given
 
 
 class File(Writer):
@@ -49,18 +50,18 @@ class File(Writer):
         vectors = f"{self.family(left)} {self.family(right)}"
         name, new = self.once(("paired", level, bound, left, right), "product_")
         drawn = ("S (D : drawn S) ", " S D") if level == "S" else ("", "")
-        free = [number for number, binders in enumerate(("MS", "K")) if not set(bound) & set(binders)]
+        form, _, given = bilinear(level, bound, i, k)
         if new:
-            where = " ".join(("(i : C)", "(k : nat)")[number] for number in free)
-            form, entry = bilinear(level, bound, "i", "k")[0], self.entry_text(one, level)
+            own, _, names = bilinear(level, bound, "i", "k")
+            where = " ".join(f"({x} : {'C' if x == 'i' else 'nat'})" for x in names.split())
+            entry = self.entry_text(one, level)
             self.add(
-                f"Lemma {name} {drawn[0]}{where} : {form} {vectors} = {'INR K * ' if factor else ''}{entry}.",
+                f"Lemma {name} {drawn[0]}{where} : {own} {vectors} = {'INR K * ' if factor else ''}{entry}.",
                 "Proof.",
                 *self._pair_proof(level, bound, left, right, one),
                 "Qed.",
             )
-        given = "".join(f" {(i, k)[number]}" for number in free)
-        return f"{bilinear(level, bound, i, k)[0]} {vectors}", f"({name}{drawn[1]}{given})", factor, one
+        return f"{form} {vectors}", f"({name}{drawn[1]}{given})", factor, one
 
     def _pair_proof(self, level: Level, bound: str, left: Term, right: Term, one: Entry) -> list[str]:
         forms = [*([] if level in COHORTS else ["B_E"]), *(f"B_{bound[start:]}" for start in range(len(bound) + 1))]
