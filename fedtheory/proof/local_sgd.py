@@ -151,10 +151,10 @@ class LocalSGD:
         self, weight: Scalar, rise: Scalar, factor: Scalar, premises: Multiples, squares: Sequence[Square]
     ) -> Theorem:
         """Prove E|d_k|^2 <= rise(k) eta^2 (weight |grad F_i(x)|^2 + sigma^2) for k <= K."""
-        ax, scale = self.axioms, self.axioms.step**2 * rise
+        scale = self.axioms.step**2 * rise
         bound = square(self.gradient_at_start) * (weight * scale) + Form.constant(self.variance * scale)
         bound = bound - square(self.moved)
-        return show_by_induction(bound, factor, premises, squares, ax.where, ax.given)
+        return show_by_induction(bound, factor, premises, squares)
 
     @cached_property
     def exact_drift_bound(self) -> Theorem:

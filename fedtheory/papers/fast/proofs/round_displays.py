@@ -9,10 +9,10 @@ from functools import cache, partial
 from ....proof.kernel.axioms import START_POINT
 from ....proof.kernel.regions import Condition
 from ....proof.kernel.round_bounds import PROGRESS, bound_round
-from ....proof.kernel.round_rules import ARBITRARY, UNIFORM, expect_arbitrary, expect_uniform
+from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary, expect_uniform
 from ....proof.kernel.run_bounds import FINAL_DISTANCE, RunBound, weaken
 from ....proof.kernel.scalars import Ring
-from ....proof.kernel.tactics import coefficient, with_letters
+from ....proof.kernel.tactics import coefficient, follow, with_letters
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
 from ....proof.translate.claim_bounds import Bounds
 from . import thm2_curved
@@ -39,13 +39,7 @@ def _snapshot_fall() -> Theorem:
                     for t in (falls, sgd.drift_over("M")))  # fmt: skip
     of_drift = coefficient(drift.form, g0, g0, "M") * 2 / K**2
     near = over_clients(ax.dissimilar(START_POINT, sigma_G**2), "M")
-    return combine(
-        [(drawn, 1), (drift, 2 / K**2), (near, of_drift)],
-        where=where,
-        context="kind",
-        kind=UNIFORM,
-        squares=[(g, "", 1 - of_drift)],
-    )
+    return follow([(drawn, 1), (drift, 2 / K**2), (near, of_drift)], [(g, "", 1 - of_drift)])
 
 
 FALL = Ring(" ".join([*RING.names, "R", "slope", "decrease", "summed"]))

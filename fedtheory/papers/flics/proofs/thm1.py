@@ -61,7 +61,6 @@ _x, _next, _N = (AXIOMS.vector(atom) for atom in (START_POINT, NEXT, NOISE))
 _B, _A, _Z = (AXIOMS.vector(atom) for atom in (MEAN_ANSWER, MISMATCH, SPREAD))
 _g0, _along = AXIOMS.gradient(START_POINT), AXIOMS.gradient(ITERATE)
 _g, _h = _g0.under("M"), _along.under("M").under("K")
-_show = partial(show, where=FREE, context="start")
 
 
 @cache
@@ -69,14 +68,14 @@ def each_gradient() -> Theorem:
     """|grad F_i(x_{i,k})|^2 <= G^2: the noise has mean 0."""
     goal = Form.constant(G**2) - square(_along)
     premises: Multiples = [(ANSWERS.stochastic_gradient(G**2), 1), (AXIOMS.unbiased(_along), 2)]
-    return _show(goal, premises, squares=[(_N, "", _one)])
+    return show(goal, premises, squares=[(_N, "", _one)])
 
 
 def _sum(each: Theorem, vector: Vector) -> Theorem:
     """|sum_k v_k|^2 <= K^2 G^2, from |v_k|^2 <= G^2."""
     whole = vector.under("K")
     goal = Form.constant(K**2 * G**2) - square(whole)
-    return _show(goal, [(over_steps(each), K)], squares=[(vector - whole / K, "K", K)])
+    return show(goal, [(over_steps(each), K)], squares=[(vector - whole / K, "K", K)])
 
 
 @cache
@@ -100,7 +99,7 @@ def drift() -> Theorem:
         (over_steps(over_clients(AXIOMS.smooth(ITERATE, START_POINT, L), "M")), K),
         (over_steps(over_clients(ANSWERS.path(G**2), "M")), K * L**2),
     ]
-    return _show(goal, premises, squares=[(change - (_h - _g * K) / K, "MK", K)])
+    return show(goal, premises, squares=[(change - (_h - _g * K) / K, "MK", K)])
 
 
 @cache
@@ -114,7 +113,7 @@ def error() -> Theorem:
         (ANSWERS.mismatched(each_sum()), 2 * delta**2),
     ]
     squares: list[Square] = [(e - f + _A * delta, "", _one), (f + _A * delta, "", _one)]
-    return _show(goal, premises, squares=squares)
+    return show(goal, premises, squares=squares)
 
 
 @cache
@@ -122,14 +121,14 @@ def inner() -> Theorem:
     """Lemma 5: <g, K eta_L g - eta_L B> <= eta_L K/2 |g|^2 + eta_L/(2 K) (|K g - B|^2 - |B|^2)."""
     bound = Form.constant(eta / K * (K * L**2 * DRIFT + delta**2 * K**2 * G**2))
     goal = bound + square(_g) * (eta * K / 2) - square(_B) * (eta / (2 * K)) - dot(_g, _g * K - _B) * eta
-    return _show(goal, [(error(), eta / (2 * K))])
+    return show(goal, [(error(), eta / (2 * K))])
 
 
 @cache
 def second_moment() -> Theorem:
     """Lemma 7: E|B + Z|^2 <= |B|^2 + V K^2 G^2."""
     goal = square(_B) + Form.constant(V * K**2 * G**2) - square(_B + _Z)
-    return _show(goal, [(ANSWERS.spread(each_update(), V), 1), (ANSWERS.apart(_B), -2)])
+    return show(goal, [(ANSWERS.spread(each_update(), V), 1), (ANSWERS.apart(_B), -2)])
 
 
 def _descent(where: Where, moment: Theorem, second: Scalar, of_mean: Scalar | int) -> Theorem:
@@ -146,7 +145,7 @@ def _descent(where: Where, moment: Theorem, second: Scalar, of_mean: Scalar | in
         (moment, L * c**2 / 2),
     ]
     squares: list[Square] = [(_B, "", c / (2 * K) - L * c**2 / 2 * of_mean)]
-    return _show(goal, premises, where=where, squares=squares)
+    return show(goal, premises, where=where, squares=squares)
 
 
 @cache
