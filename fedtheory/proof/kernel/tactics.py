@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from .forms import ONE, Form, Product, Term, Vector, square
-from .regions import Condition, Where
+from .regions import Condition, Kind, Where
 from .run_bounds import (
     DISTANCE,
     FINAL_DISTANCE,
@@ -119,6 +119,11 @@ def changed(where: Where, *new: Condition) -> Where:
     put = {c.name: c for c in new}
     kept = [put.pop(c.name, c) for c in where.conditions]
     return Where(where.ring, (*kept, *put.values()))
+
+
+def each(kind: Kind, letters: str) -> tuple[Condition, ...]:
+    """Return a condition of this kind, which has no bound, on each of these letters."""
+    return tuple(Condition(letter, kind) for letter in letters.split())
 
 
 def restricted(

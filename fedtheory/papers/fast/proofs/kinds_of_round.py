@@ -10,7 +10,7 @@ from ....proof.kernel.forms import Vector
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary, expect_uniform, mix
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import coefficient, follow
+from ....proof.kernel.tactics import coefficient, each, follow
 from ....proof.kernel.theorems import Multiples, Theorem, instantiate, over_clients
 from ....proof.curved_sgd import CurvedSGD
 from ....proof.local_sgd import Bias, LocalSGD
@@ -30,23 +30,10 @@ LETTERS = {
 
 def region(cap: Scalar, *more: Condition, convex: bool) -> Where:
     """The region under a cap of the step size, and with convex clients mu <= L."""
-    curvature = (
-        (Condition("L", "at_least", mu), Condition("mu", "positive")) if convex else (Condition("L", "positive"),)
-    )
-    counts = tuple(Condition(name, "count") for name in ("K", "m", "n", "size"))
-    return Where(
-        RING,
-        (
-            Condition("eta", "capped", cap),
-            *more,
-            Condition("q", "interval", RING.number(1)),
-            Condition("share", "interval", 1 / m),
-            *curvature,
-            *counts,
-            Condition("sigma", "nonnegative"),
-            Condition("sigma_G", "nonnegative"),
-        ),
-    )
+    chances = Condition("q", "interval", RING.number(1)), Condition("share", "interval", 1 / m)
+    curvature = (Condition("L", "at_least", mu), *each("positive", "mu")) if convex else each("positive", "L")
+    data = *each("count", "K m n size"), *each("nonnegative", "sigma sigma_G")
+    return Where(RING, (Condition("eta", "capped", cap), *more, *chances, *curvature, *data))
 
 
 @dataclass(frozen=True)

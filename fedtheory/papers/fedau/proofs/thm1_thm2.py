@@ -21,7 +21,7 @@ from ....proof.kernel.forms import Form, Value, square
 from ....proof.kernel.client_means import LAST, own_share
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import Square, coefficient, restricted, rounded, show, show_by_induction
+from ....proof.kernel.tactics import Square, coefficient, each, restricted, rounded, show, show_by_induction
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, last_step, over_clients, over_steps
 from ....proof.kernel.weighted_rounds import BIAS, CENTRE, PARTICIPATION, ROUND_NOISE, WeightedRounds
 from ....proof.kernel.run_bounds import RunBound
@@ -46,19 +46,8 @@ _FREE_LOCAL, _FREE_GLOBAL = Condition("eta", "positive"), Condition("c", "positi
 def region(*scales: Condition, steps: tuple[Condition, ...] = (_LOCAL, _GLOBAL)) -> Where:
     """Return the region z <= 1/15 and c <= 1/(4 L K), unless said otherwise, with conditions on E and Q."""
     own = {condition.name for condition in scales}
-    free = [Condition(name, "nonnegative") for name in ("E", "Q") if name not in own]
-    return Where(
-        RING,
-        (
-            *scales,
-            *steps,
-            Condition("L", "positive"),
-            Condition("K", "count"),
-            Condition("n", "count"),
-            *free,
-            *(Condition(name, "nonnegative") for name in ("sigma", "d", "G")),
-        ),
-    )
+    known = (*steps, Condition("L", "positive"), *each("count", "K n"), *each("nonnegative", "E Q sigma d G"))
+    return Where(RING, (*scales, *(condition for condition in known if condition.name not in own)))
 
 
 WHERE = region()

@@ -9,6 +9,7 @@ from ....proof.kernel.number_bounds import RATIO_FAILURE, by_logarithm, frequenc
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import RunBound, restrict, weaken
 from ....proof.kernel.scalars import Ring
+from ....proof.kernel.tactics import each
 from ....proof.translate.claim_bounds import Bounds, made_bounds
 
 _MOMENTS = Ring("mean vectors covariance delta")
@@ -26,12 +27,8 @@ def lemma_6() -> RunBound:
 def lemma_4() -> RunBound:
     """Lemma 4, repaired: with any e >= max |s^_j - s_j| and r <= min s_j, r = e + room."""
     worst, least, error, room, length = _ERRORS.symbols
-    known = (
-        Condition("least", "at_least", error + room),
-        Condition("error", "at_least", worst),
-        *(Condition(name, "nonnegative") for name in ("worst", "length")),
-        Condition("room", "positive"),
-    )
+    larger = Condition("least", "at_least", error + room), Condition("error", "at_least", worst)
+    known = (*larger, *each("nonnegative", "worst length"), *each("positive", "room"))
     return weaken(selected_bias(Where(_ERRORS, known), worst, least, length), error / room * length)
 
 

@@ -30,7 +30,7 @@ from ....proof.kernel.forms import Form, Value, Vector, dot, square
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import RunBound
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import Square, restricted, show
+from ....proof.kernel.tactics import Square, each, restricted, show
 from ....proof.kernel.theorems import Multiples, Theorem, over_clients, over_steps
 from ....proof.translate.claim_bounds import Bounds, made_bounds
 
@@ -43,16 +43,7 @@ DRIFT = K * (K - 1) * (2 * K - 1) / 6 * eta**2 * G**2
 
 def region(step: Condition) -> Where:
     """Return the region with this condition on c, and all else free."""
-    return Where(
-        RING,
-        (
-            step,
-            Condition("eta", "positive"),
-            Condition("L", "positive"),
-            Condition("K", "count"),
-            *(Condition(name, "nonnegative") for name in ("delta", "V", "S", "G")),
-        ),
-    )
+    return Where(RING, (step, *each("positive", "eta L"), *each("count", "K"), *each("nonnegative", "delta V S G")))
 
 
 CAPPED, FREE = region(Condition("c", "capped", 1 / (L * K))), region(Condition("c", "positive"))
