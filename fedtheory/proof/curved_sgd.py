@@ -165,12 +165,8 @@ class CurvedSGD:
         s, D, u, b, g = self.sgd, self.sgd.distance, self.rest, self.at_optimum, self.sgd.gradient_at_start
         eta, room = s.axioms.step, s.L**2 * s.axioms.step**3 * s.K * (s.K - 1) / 2
         paid = self._of_gradients(0 * eta) / (2 * eta) + room
-        most = combine(
-            [(self.progress, 1), (over_clients(self.near_optimum, "S"), paid * 2)],
-            where=self.where,
-            context="cohort",
-            squares=[(b - u - D * self.mu, "S", paid), (u - D * self.mu, "S", paid * 2), (g, "S", room)],
-        )
+        squares = [(b - u - D * self.mu, "S", paid), (u - D * self.mu, "S", paid * 2), (g, "S", room)]
+        most = follow([(self.progress, 1), (over_clients(self.near_optimum, "S"), paid * 2)], squares)
         left = coefficient(most.form, g, g, "S")
         return rounded(most, self.where, [(u, "S", -left)])
 

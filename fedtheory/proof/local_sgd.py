@@ -15,7 +15,7 @@ from .kernel.forms import ONE, Form, Vector, square
 from .kernel.regions import Where
 from .kernel.round_rules import ARBITRARY, conditional_mean, expect_arbitrary, project
 from .kernel.scalars import Scalar
-from .kernel.tactics import Square, atom_of, coefficient, rounded, show_by_induction
+from .kernel.tactics import Square, atom_of, coefficient, follow, rounded, show_by_induction
 from .kernel.theorems import Multiples, Theorem, combine, over_clients, over_steps
 
 
@@ -190,11 +190,7 @@ class LocalSGD:
         """Prove E|w|^2 <= K sigma^2 / size."""
         ax = self.axioms
         variance = over_steps(over_clients(ax.variance(self.variance), "S"))
-        return combine(
-            [(ax.steps_apart(), -1), (over_steps(ax.uncorrelated()), -1), (variance, 1 / ax.size)],
-            where=ax.where,
-            context=ax.given,
-        )
+        return follow([(ax.steps_apart(), -1), (over_steps(ax.uncorrelated()), -1), (variance, 1 / ax.size)])
 
     def one_round(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
         """Bound |x+ - x*|^2, given the cohort, with free Young parameters > 0: ``near`` between x - x* and e,
@@ -322,13 +318,8 @@ class Bias:
         """Prove |bias|^2 <= D."""
         where, mean = self.near.where, self.family.under("S")
         cohort = rounded(over_clients(self.near, "S"), where, [(self.family - mean, "S", 1)], kind=ARBITRARY)
-        return combine(
-            [(expect_arbitrary(cohort, self.size), 1), (self.projected(self.vector), 2)],
-            where=where,
-            context="kind",
-            kind=ARBITRARY,
-            squares=[(mean - self.mean, "", 1)],
-        )
+        premises: Multiples = [(expect_arbitrary(cohort, self.size), 1), (self.projected(self.vector), 2)]
+        return follow(premises, [(mean - self.mean, "", 1)])
 
 
 def cocoercive(axioms: Axioms, mu: Scalar, L: Scalar) -> Theorem:

@@ -38,7 +38,7 @@ _ONE_GROUP = (Condition("hat", "positive"), Condition("n", "count"), Condition("
               Condition("r", "interval", _GROUP.number(1)))  # fmt: skip
 _VARIANCE, _OF_CHANCE = _p**2 / _hat**2 * (_s - _s**2 / _n), _p**2 / _hat**2 * _n * _r * (1 - _r)
 _ABOVE, _BELOW = _s - (1 - _e) * _hat, (1 + _e) * _hat - _s
-_MOST, _LEAST = (_p**2 * each / (2 * _n * _hat**2) for each in (2 * _n - _s - _hat, _s + _hat))
+_MOST, _LEAST = (_p**2 * part / (2 * _n * _hat**2) for part in (2 * _n - _s - _hat, _s + _hat))
 
 
 def display_7(sign: int) -> RunBound:
