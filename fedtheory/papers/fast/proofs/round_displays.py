@@ -4,7 +4,7 @@ along x - x*; |x+ - x*|^2 after a snapshot, an arbitrary round, and a round of e
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 
 from ....proof.kernel.axioms import START_POINT
 from ....proof.kernel.regions import Condition
@@ -20,13 +20,11 @@ from .eq17_eq28 import ROUND, of_round
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, m, n, share, sigma_G
 
 
-@cache
 def _arbitrary_fall() -> Theorem:
     given = Kinds(convex=False).sgd.summed_descent(sigma_G**2, ARBITRARY)
     return expect_arbitrary(instantiate(given, {"size": n}, given.where), n)
 
 
-@cache
 def _snapshot_fall() -> Theorem:
     """With W the sum over the steps of the cohort's mean gradients, and V that of all clients', of which it has the
     mean: <g, V> = (|K g|^2 + |V|^2 - |K g - V|^2)/(2 K), where V - K g is the drift of all clients."""

@@ -58,7 +58,6 @@ def arbitrary_by_young() -> Theorem:
     return _CURVED.by_young(arbitrary(), _BIAS.bound(), 2 * a, K * eta / (2 * a), _KINDS.with_young)
 
 
-@cache
 def arbitrary_progress() -> Theorem:
     """(35): 2 eta times what a cohort's local gradients have along D is at least 2 eta times that of their means at x*,
     and 2 <b, D> <= 2 a |D|^2 + |b|^2/(2 a)."""
@@ -71,7 +70,6 @@ def arbitrary_progress() -> Theorem:
     return follow(premises, squares, where=_KINDS.with_young)
 
 
-@cache
 def by_dissimilarity() -> Theorem:
     """(39): both kinds of round, with sigma_G^2/(K eta) for a."""
     where = changed(_WHERE, Condition("sigma_G", "positive"))

@@ -161,7 +161,7 @@ def _given(where: Where, bound: Scalar) -> Theorem:
     goal = square(ended) * bound - square(_ERROR_GIVEN)
     given, whole = law.early_given(p, -_one, t, b), law.early_moment(0, EARLY[0], t, b)
     premises = [(given, 1), *_moments(where)[:2], (whole, q - 1)]
-    return show(goal, premises, squares=[(ended, "", bound - q)])
+    return show(goal, premises)
 
 
 early_absence = cache(partial(_early, FROM_0, q))

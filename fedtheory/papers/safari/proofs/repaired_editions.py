@@ -117,7 +117,6 @@ _FALL = mu * K * eta / 2
 _TIE = {"eta_s": (L + mu) * K * eta / (4 * L)}
 
 
-@cache
 def _server_contracts() -> Theorem:
     """|x+ - x*|^2 <= (1 - rate) |x - x*|^2 + eta_s^2 sigma_s^2."""
     made = instantiate(thm5.server_round(), _TIE, _TIED_5)
@@ -125,7 +124,6 @@ def _server_contracts() -> Theorem:
     return rounded(made, _TIED_5, [(_DISTANCE, "", 1 - _FALL - coefficient(made.form, x, x))])
 
 
-@cache
 def _clients_contract() -> Theorem:
     """|x+ - x*|^2 <= (1 - rate) |x - x*|^2 + 2 K eta_c/mu sigma_G^2 + (the drift, the noise), rate being Young's
     parameter between x - x* and the bias."""
@@ -154,7 +152,6 @@ _SMALL = Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"]))
 """The cap of eta_c = 2 eta_s/K, which caps eta_s."""
 
 
-@cache
 def clients_slope() -> Theorem:
     """(50), with eta_c = 2 eta_s/K."""
     given = Kinds(convex=False).sgd.summed_descent(sigma_G**2, ARBITRARY)
