@@ -22,9 +22,9 @@ from functools import cached_property
 from .kernel.axioms import ITERATE, OPTIMUM, START_POINT
 from .kernel.forms import ONE, Form, Vector, dot, square
 from .kernel.regions import Where
-from .kernel.round_rules import ARBITRARY, expect_arbitrary
+from .kernel.round_rules import expect_arbitrary
 from .kernel.scalars import Scalar
-from .kernel.tactics import Square, coefficient, rounded, show_by_induction
+from .kernel.tactics import Square, coefficient, follow, rounded, show_by_induction
 from .kernel.theorems import Multiples, Theorem, combine, over_clients, over_steps
 from .local_sgd import Bias, LocalSGD
 
@@ -100,7 +100,7 @@ class CurvedSGD:
         ]
         change = s.gradient_along - s.gradient_at_start
         squares: list[Square] = [(D * mu - change, "", share), (D * mu - self.rest, "", share)]
-        return show_by_induction(bound, self.where.ring.number(1), premises, squares, self.where, "cohort")
+        return show_by_induction(bound, self.where.ring.number(1), premises, squares)
 
     @cached_property
     def progress(self) -> Theorem:
@@ -165,12 +165,8 @@ class CurvedSGD:
         s, D, u, b, g = self.sgd, self.sgd.distance, self.rest, self.at_optimum, self.sgd.gradient_at_start
         eta, room = s.axioms.step, s.L**2 * s.axioms.step**3 * s.K * (s.K - 1) / 2
         paid = self._of_gradients(0 * eta) / (2 * eta) + room
-        most = combine(
-            [(self.progress, 1), (over_clients(self.near_optimum, "S"), paid * 2)],
-            where=self.where,
-            context="cohort",
-            squares=[(b - u - D * self.mu, "S", paid), (u - D * self.mu, "S", paid * 2), (g, "S", room)],
-        )
+        squares = [(b - u - D * self.mu, "S", paid), (u - D * self.mu, "S", paid * 2), (g, "S", room)]
+        most = follow([(self.progress, 1), (over_clients(self.near_optimum, "S"), paid * 2)], squares)
         left = coefficient(most.form, g, g, "S")
         return rounded(most, self.where, [(u, "S", -left)])
 
@@ -182,14 +178,13 @@ class CurvedSGD:
         """Turn a bound given an arbitrary cohort of this size, with <mean_S b_i, D>, into one with <bias, D>."""
         cross = coefficient(whole.form, self.sgd.start, self.cohort_at_optimum)
         projected = self.bias(size).projected(self.sgd.distance)
-        premises: Multiples = [(expect_arbitrary(whole, size), 1), (projected, -cross)]
-        return combine(premises, where=self.where, context="kind", kind=ARBITRARY)
+        return follow([(expect_arbitrary(whole, size), 1), (projected, -cross)])
 
     def unbiased(self, whole: Theorem) -> Theorem:
         """Leave <mean b_i, D> out of a bound given the kind of round: it is 0."""
         cross = coefficient(whole.form, self.sgd.start, self.at_optimum.under("M"))
         premises: Multiples = [(whole, 1), (self.sgd.axioms.optimal(self.sgd.distance), -cross)]
-        return combine(premises, where=self.where, context="kind", kind=whole.kind)
+        return follow(premises)
 
     def by_young(
         self, whole: Theorem, bound: Theorem, young: Scalar, scale: Scalar, where: Where, most: Scalar | None = None
@@ -198,14 +193,9 @@ class CurvedSGD:
         ``bound`` is on the last, and the pull by ``most``, if that is given."""
         bias = self.bias(self.sgd.axioms.size).vector
         pull = -coefficient(whole.form, self.sgd.start, bias) / (2 * scale * young)
-        return combine(
-            [(whole, 1), (bound, scale * pull**2)],
-            where=where,
-            context=whole.context,
-            kind=whole.kind,
-            squares=[(self.sgd.distance * young + bias * pull, "", scale)],
-            constant=0 if most is None else (most**2 - pull**2) * scale * self.dissimilarity,
-        )
+        squares = [(self.sgd.distance * young + bias * pull, "", scale)]
+        rest = 0 if most is None else (most**2 - pull**2) * scale * self.dissimilarity
+        return follow([(whole, 1), (bound, scale * pull**2)], squares, rest, where=where)
 
     def _of_gradients(self, drifts: Scalar) -> Scalar:
         """The multiple of mean_S |g_i|^2 by which the paths' lengths enter, with ``drifts`` eta^2 times |e|^2."""

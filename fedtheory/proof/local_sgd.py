@@ -15,7 +15,7 @@ from .kernel.forms import ONE, Form, Vector, square
 from .kernel.regions import Where
 from .kernel.round_rules import ARBITRARY, conditional_mean, expect_arbitrary, project
 from .kernel.scalars import Scalar
-from .kernel.tactics import Square, atom_of, coefficient, rounded, show_by_induction
+from .kernel.tactics import Square, atom_of, coefficient, follow, rounded, show_by_induction
 from .kernel.theorems import Multiples, Theorem, combine, over_clients, over_steps
 
 
@@ -144,10 +144,10 @@ class LocalSGD:
         self, weight: Scalar, rise: Scalar, factor: Scalar, premises: Multiples, squares: Sequence[Square]
     ) -> Theorem:
         """Prove E|d_k|^2 <= rise(k) eta^2 (weight |grad F_i(x)|^2 + sigma^2) for k <= K."""
-        ax, scale = self.axioms, self.axioms.step**2 * rise
+        scale = self.axioms.step**2 * rise
         bound = square(self.gradient_at_start) * (weight * scale) + Form.constant(self.variance * scale)
         bound = bound - square(self.moved)
-        return show_by_induction(bound, factor, premises, squares, ax.where, ax.given)
+        return show_by_induction(bound, factor, premises, squares)
 
     @cached_property
     def exact_drift_bound(self) -> Theorem:
@@ -183,11 +183,7 @@ class LocalSGD:
         """Prove E|w|^2 <= K sigma^2 / size."""
         ax = self.axioms
         variance = over_steps(over_clients(ax.variance(self.variance), "S"))
-        return combine(
-            [(ax.steps_apart(), -1), (over_steps(ax.uncorrelated()), -1), (variance, 1 / ax.size)],
-            where=ax.where,
-            context=ax.given,
-        )
+        return follow([(ax.steps_apart(), -1), (over_steps(ax.uncorrelated()), -1), (variance, 1 / ax.size)])
 
     def one_round(self, near: Scalar, split: Scalar, share: Scalar, where: Where) -> Theorem:
         """Bound |x+ - x*|^2, given the cohort, with free Young parameters > 0: ``near`` between x - x* and e,
@@ -308,13 +304,8 @@ class Bias:
         """Prove |bias|^2 <= D."""
         where, mean = self.near.where, self.family.under("S")
         cohort = rounded(over_clients(self.near, "S"), where, [(self.family - mean, "S", 1)], kind=ARBITRARY)
-        return combine(
-            [(expect_arbitrary(cohort, self.size), 1), (self.projected(self.vector), 2)],
-            where=where,
-            context="kind",
-            kind=ARBITRARY,
-            squares=[(mean - self.mean, "", 1)],
-        )
+        premises: Multiples = [(expect_arbitrary(cohort, self.size), 1), (self.projected(self.vector), 2)]
+        return follow(premises, [(mean - self.mean, "", 1)])
 
 
 def cocoercive(axioms: Axioms, mu: Scalar, L: Scalar) -> Theorem:

@@ -16,6 +16,7 @@ from fedtheory.papers.flics.proofs import thm1 as flics
 from fedtheory.papers.khaled2020.proofs import thm1 as khaled
 from fedtheory.papers.li2020.proofs import thm1_to_thm3 as li
 from fedtheory.proof import checker, multiplier_search
+from fedtheory.proof.kernel import tactics
 from fedtheory.proof.kernel.axioms import OPTIMUM, START_POINT, Axioms
 from fedtheory.proof.kernel.client_means import MeanAxioms
 from fedtheory.proof.kernel.forms import Form, Product, Term, Value, square
@@ -44,15 +45,17 @@ def last_call(module: ModuleType, make: Callable[[], Theorem], patch: pytest.Mon
 def found_anew(call: Call, squares: bool = True) -> Found:
     goal, premises, more = call
     drawn = [(v, b) for v, b, _ in more["squares"]] if squares else ()
-    return find_multipliers(goal, [t for t, _ in premises], where=more["where"], context=more["context"], squares=drawn)
+    known = [t for t, _ in premises]
+    where = more.get("where", known[0].where)
+    return find_multipliers(goal, known, where=where, context=known[0].context, squares=drawn)
 
 
 PROOFS: dict[str, tuple[ModuleType, Callable[[], Theorem], bool]] = {
     "FLICS's descent": (flics, flics.given_availability, False),
-    "the drift of clients with the same data": (khaled, khaled.drift, True),
+    "the drift of clients with the same data": (tactics, khaled.drift, True),
     "a step of local SGD": (khaled, khaled.one_step, True),
     "a round's end with draws": (li, li.end_of_draw, False),
-    "how far a client moves": (li, li.moved, True),
+    "how far a client moves": (tactics, li.moved, True),
 }
 """Steps of proofs, and whether their squares are given."""
 
@@ -61,7 +64,8 @@ PROOFS: dict[str, tuple[ModuleType, Callable[[], Theorem], bool]] = {
 def test_the_multipliers_of_a_proof_are_found_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module, make, squares = PROOFS[name]
     call = last_call(module, make, monkeypatch)
-    found, one = found_anew(call, squares), call[2]["where"].ring.number(1)
+    found = found_anew(call, squares)
+    one = found.theorem.where.ring.number(1)
     assert found.theorem.form == call[0]
     assert [c for _, c in found.premises] == [one * c for _, c in call[1]]
     assert checker.check(json.loads(json.dumps(saved(found.theorem)))) > 2
@@ -84,7 +88,7 @@ def drift_under(cap: int, monkeypatch: pytest.MonkeyPatch) -> Found:
         call.append((goal, premises, more))
         return found_anew(call[0]).theorem
 
-    monkeypatch.setattr(khaled, "show", kept)
+    monkeypatch.setattr(tactics, "show", kept)
     khaled.drift.__wrapped__()  # type: ignore[attr-defined]
     return found_anew(call[0])
 

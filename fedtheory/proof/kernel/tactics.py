@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from .forms import ONE, Form, Product, Term, Vector, square
-from .regions import Condition, Where
+from .regions import Condition, Kind, Where
 from .run_bounds import (
     DISTANCE,
     FINAL_DISTANCE,
@@ -20,21 +21,14 @@ from .run_bounds import (
     weaken,
 )  # fmt: skip
 from .scalars import Ring, Scalar
-from .theorems import Context, Multiples, Theorem, at_step, combine, induct
+from .theorems import Multiples, Theorem, at_step, combine, induct
 
 Square = tuple[Vector, str, Scalar | int]
 
 
-def show(
-    goal: Form,
-    premises: Sequence[tuple[Theorem, Scalar | int]],
-    *,
-    where: Where,
-    context: Context,
-    kind: str = "",
-    squares: Sequence[Square] = (),
-) -> Theorem:
-    """Prove the theorem goal >= 0 from premises and squares, if the rest is a sum of multiples of |v|^2 and of 1.
+def show(goal: Form, premises: Multiples, *, squares: Sequence[Square] = (), **given: Any) -> Theorem:
+    """Prove the theorem goal >= 0 from premises and squares, ``given`` what ``follow`` says, if the rest is a sum of
+    multiples of |v|^2 and of 1.
 
     Raises:
         ValueError: something else is left over.
@@ -54,19 +48,14 @@ def show(
         if not (isinstance(entry, Product) and entry.left == entry.right):
             raise ValueError(f"left over: ({c}) {entry}")
         extra.append((Vector(goal.ring, {entry.left: goal.ring.number(1)}), entry.bound, c))
-    return combine(
-        premises, where=where, context=context, kind=kind, squares=[*squares, *extra], constant=rest.entries.get(ONE, 0)
-    )
+    return follow(premises, [*squares, *extra], rest.entries.get(ONE, 0), **given)
 
 
-def show_by_induction(
-    bound: Form, factor: Scalar, premises: Multiples, squares: Sequence[Square], where: Where, context: Context
-) -> Theorem:
+def show_by_induction(bound: Form, factor: Scalar, premises: Multiples, squares: Sequence[Square]) -> Theorem:
     """Prove bound >= 0 for all k <= K: it is 0 at k = 0, and its next value at least ``factor`` times its own, as
     ``show`` finds from premises and squares."""
-    goal = at_step(bound, 1, 0, 1) - bound * factor
-    step = show(goal, premises, where=where, context=context, squares=squares)
-    return induct(combine([], where=where, context=context), step, bound, factor)
+    step = show(at_step(bound, 1, 0, 1) - bound * factor, premises, squares=squares)
+    return induct(combine([], where=step.where, context=step.context), step, bound, factor)
 
 
 def rounded(
@@ -74,14 +63,15 @@ def rounded(
 ) -> Theorem:
     """Add multiples >= 0 of squares, and a constant >= 0, to a theorem, on a region that lies in its own; given a kind
     of round besides, if one is named."""
-    return combine(
-        [(theorem, 1)],
-        where=where,
-        context=theorem.context,
-        kind=kind or theorem.kind,
-        squares=squares,
-        constant=constant,
-    )
+    return follow([(theorem, 1)], squares, constant, where=where, kind=kind or theorem.kind)
+
+
+def follow(premises: Multiples, squares: Sequence[Square] = (), constant: Scalar | int = 0, **given: Any) -> Theorem:
+    """Combine premises on the region of the first one, given its context and its kind of round, unless another
+    ``where``, ``context`` or ``kind`` is named."""
+    first = premises[0][0]
+    own = {"where": first.where, "context": first.context, "kind": first.kind}
+    return combine(premises, squares=squares, constant=constant, **own | given)
 
 
 def coefficient(form: Form, left: Vector, right: Vector, bound: str = "") -> Scalar:
@@ -129,6 +119,11 @@ def changed(where: Where, *new: Condition) -> Where:
     put = {c.name: c for c in new}
     kept = [put.pop(c.name, c) for c in where.conditions]
     return Where(where.ring, (*kept, *put.values()))
+
+
+def each(kind: Kind, letters: str) -> tuple[Condition, ...]:
+    """Return a condition of this kind, which has no bound, on each of these letters."""
+    return tuple(Condition(letter, kind) for letter in letters.split())
 
 
 def restricted(

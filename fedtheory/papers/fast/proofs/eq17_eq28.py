@@ -23,8 +23,8 @@ from ....proof.kernel.forms import ONE
 from ....proof.kernel.round_bounds import bound_round
 from ....proof.kernel.run_bounds import RunBound
 from ....proof.kernel.scalars import Ring
-from ....proof.kernel.tactics import coefficient, rounded, with_letters
-from ....proof.kernel.theorems import Multiples, Theorem, combine, over_clients, over_steps
+from ....proof.kernel.tactics import coefficient, follow, rounded, with_letters
+from ....proof.kernel.theorems import Multiples, Theorem, over_clients, over_steps
 from ....proof.local_sgd import LocalSGD
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, mu, sigma, sigma_G, size, z
 
@@ -39,18 +39,16 @@ def gradient_error() -> Theorem:
     """Display (17), at every local step."""
     sgd = _paths(False)
     ax, each, along = sgd.axioms, sgd.gradient_at_start, sgd.gradient_along
-    g, where, context = each.under("M"), ax.where, ax.given
+    g = each.under("M")
     longest = coefficient(sgd.rough_path.form, each, each) * L**2 * 4
     premises: Multiples = [
         (ax.smooth(ITERATE, START_POINT, L), 2),
         (sgd.rough_path, L**2 * 2),
         (ax.dissimilar(START_POINT, sigma_G**2), longest + 2),
     ]
-    exact = combine(
-        premises, where=where, context=context, squares=[(along - each * 2 + g, "", 1), (each - g * 2, "", longest / 2)]
-    )
+    exact = follow(premises, [(along - each * 2 + g, "", 1), (each - g * 2, "", longest / 2)])
     claimed = (2 + 12 * z**2) * sigma_G**2 + 6 * L**2 * K * eta**2 * sigma**2
-    return rounded(exact, where, [(g, "", 12 * z**2 - longest)], claimed - exact.form.entries[ONE])
+    return rounded(exact, ax.where, [(g, "", 12 * z**2 - longest)], claimed - exact.form.entries[ONE])
 
 
 @cache
@@ -58,15 +56,14 @@ def full_progress() -> Theorem:
     """Display (28), summed over the local steps."""
     sgd = _paths(True)
     ax, D, d, each = sgd.axioms, sgd.distance, sgd.moved, sgd.gradient_at_start
-    curved, where, context = CurvedSGD(sgd, mu, sigma_G**2), ax.where, ax.given
+    curved = CurvedSGD(sgd, mu, sigma_G**2)
     along: Multiples = [
         (ax.convex(OPTIMUM, ITERATE, mu), 1),
         (ax.descent(START_POINT, ITERATE, L), 1),
         (ax.convex(START_POINT, OPTIMUM, mu), 1),
         (sgd.path, (L + mu) / 2),
     ]
-    client = combine(along, where=where, context=context, squares=[(D + d * 2, "", mu / 4)])
-    steps = over_steps(over_clients(client, "M"))
+    steps = over_steps(over_clients(follow(along, [(D + d * 2, "", mu / 4)]), "M"))
     paid, b = coefficient(steps.form, each, each, "M"), curved.at_optimum
     premises: Multiples = [
         (steps, 1),
@@ -74,10 +71,10 @@ def full_progress() -> Theorem:
         (over_clients(curved.near_optimum, "M"), 2 * paid),
         (over_clients(ax.smooth(START_POINT, OPTIMUM, L), "M"), 2 * paid),
     ]
-    exact = combine(premises, where=where, context=context, squares=[(each - b * 2, "M", paid)])
+    exact = follow(premises, [(each - b * 2, "M", paid)])
     lost = 5 * L * K**3 * eta**2
     claimed = lost * sigma_G**2 + L * K**2 * eta**2 * 5 / 6 * sigma**2
-    return rounded(exact, where, [(D, "", (lost - 2 * paid) * L**2)], claimed - exact.form.entries[ONE])
+    return rounded(exact, ax.where, [(D, "", (lost - 2 * paid) * L**2)], claimed - exact.form.entries[ONE])
 
 
 ROUND = Ring(" ".join([*RING.names, "R", "start", "slope"]))

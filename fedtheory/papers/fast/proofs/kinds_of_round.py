@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from ....proof.kernel.axioms import START_POINT, Axioms
 from ....proof.kernel.forms import Vector
 from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.round_rules import ARBITRARY, UNIFORM, expect_arbitrary, expect_uniform, mix
+from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary, expect_uniform, mix
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import coefficient
-from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
+from ....proof.kernel.tactics import coefficient, each, follow
+from ....proof.kernel.theorems import Multiples, Theorem, instantiate, over_clients
 from ....proof.curved_sgd import CurvedSGD
 from ....proof.local_sgd import Bias, LocalSGD
 
@@ -30,23 +30,10 @@ LETTERS = {
 
 def region(cap: Scalar, *more: Condition, convex: bool) -> Where:
     """The region under a cap of the step size, and with convex clients mu <= L."""
-    curvature = (
-        (Condition("L", "at_least", mu), Condition("mu", "positive")) if convex else (Condition("L", "positive"),)
-    )
-    counts = tuple(Condition(name, "count") for name in ("K", "m", "n", "size"))
-    return Where(
-        RING,
-        (
-            Condition("eta", "capped", cap),
-            *more,
-            Condition("q", "interval", RING.number(1)),
-            Condition("share", "interval", 1 / m),
-            *curvature,
-            *counts,
-            Condition("sigma", "nonnegative"),
-            Condition("sigma_G", "nonnegative"),
-        ),
-    )
+    chances = Condition("q", "interval", RING.number(1)), Condition("share", "interval", 1 / m)
+    curvature = (Condition("L", "at_least", mu), *each("positive", "mu")) if convex else each("positive", "L")
+    data = *each("count", "K m n size"), *each("nonnegative", "sigma sigma_G")
+    return Where(RING, (Condition("eta", "capped", cap), *more, *chances, *curvature, *data))
 
 
 @dataclass(frozen=True)
@@ -99,7 +86,7 @@ class Kinds:
         """Bound the squares of a uniform cohort's gradients by |grad F|^2 + sigma_G^2."""
         drawn, g0 = expect_uniform(whole, m, share, self.with_young), self.sgd.gradient_at_start
         premises: Multiples = [(drawn, 1), (over_clients(self.bias.near, "M"), coefficient(drawn.form, g0, g0, "M"))]
-        return combine(premises, where=self.with_young, context="kind", kind=UNIFORM)
+        return follow(premises)
 
     def _arbitrary(self, whole: Theorem, other: Vector, multiple: Scalar) -> Theorem:
         """Bound the squares of an arbitrary cohort's gradients by 2 |grad F|^2 + 2 sigma_G^2, and project its mean
@@ -107,16 +94,6 @@ class Kinds:
         g0, G, g = self.sgd.gradient_at_start, self.sgd.cohort_gradient, self.gradient
         each, together = coefficient(whole.form, g0, g0, "S"), coefficient(whole.form, G, G)
         squares = [(g * 2 - g0, "S", each), (g * 2 - G, "", together), (g0 - G, "S", together * 2)]
-        bounded = combine(
-            [(whole, 1), (over_clients(self.bias.near, "S"), (each + together) * 2)],
-            where=self.with_young,
-            context="cohort",
-            kind=ARBITRARY,
-            squares=squares,
-        )
-        return combine(
-            [(expect_arbitrary(bounded, n), 1), (self.bias.projected(other), -multiple)],
-            where=self.with_young,
-            context="kind",
-            kind=ARBITRARY,
-        )
+        premises: Multiples = [(whole, 1), (over_clients(self.bias.near, "S"), (each + together) * 2)]
+        bounded = follow(premises, squares, kind=ARBITRARY)
+        return follow([(expect_arbitrary(bounded, n), 1), (self.bias.projected(other), -multiple)])

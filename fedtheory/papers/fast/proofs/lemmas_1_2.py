@@ -9,7 +9,8 @@ from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.round_bounds import bound_at_points
 from ....proof.kernel.run_bounds import RunBound
 from ....proof.kernel.scalars import Ring
-from ....proof.kernel.theorems import Theorem, combine
+from ....proof.kernel.tactics import follow
+from ....proof.kernel.theorems import Theorem
 from .kinds_of_round import LETTERS, RING, L, eta, mu, size
 
 _POSITIVE = tuple(Condition(name, "positive") for name in ("eta", "size"))
@@ -30,9 +31,7 @@ def perturbed() -> Theorem:
     ax = Axioms(CONVEX, eta, size)
     x, y, z = map(ax.vector, POINTS)
     squares = [(y + z - x * 2, "", mu / 4), (z - x, "", (L - mu) / 2)]
-    return combine(
-        [(ax.convex(_y, _x, mu), 1), (ax.descent(_z, _x, L), 1)], where=CONVEX, context="start", squares=squares
-    )
+    return follow([(ax.convex(_y, _x, mu), 1), (ax.descent(_z, _x, L), 1)], squares)
 
 
 POINT_LETTERS = Ring(" ".join([*RING.names, "d", "p"]))

@@ -4,15 +4,15 @@ along x - x*; |x+ - x*|^2 after a snapshot, an arbitrary round, and a round of e
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 
 from ....proof.kernel.axioms import START_POINT
 from ....proof.kernel.regions import Condition
 from ....proof.kernel.round_bounds import PROGRESS, bound_round
-from ....proof.kernel.round_rules import ARBITRARY, UNIFORM, expect_arbitrary, expect_uniform
+from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary, expect_uniform
 from ....proof.kernel.run_bounds import FINAL_DISTANCE, RunBound, weaken
 from ....proof.kernel.scalars import Ring
-from ....proof.kernel.tactics import coefficient, with_letters
+from ....proof.kernel.tactics import coefficient, follow, with_letters
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
 from ....proof.translate.claim_bounds import Bounds
 from . import thm2_curved
@@ -20,13 +20,11 @@ from .eq17_eq28 import ROUND, of_round
 from .kinds_of_round import LETTERS, RING, K, Kinds, L, eta, m, n, share, sigma_G
 
 
-@cache
 def _arbitrary_fall() -> Theorem:
     given = Kinds(convex=False).sgd.summed_descent(sigma_G**2, ARBITRARY)
     return expect_arbitrary(instantiate(given, {"size": n}, given.where), n)
 
 
-@cache
 def _snapshot_fall() -> Theorem:
     """With W the sum over the steps of the cohort's mean gradients, and V that of all clients', of which it has the
     mean: <g, V> = (|K g|^2 + |V|^2 - |K g - V|^2)/(2 K), where V - K g is the drift of all clients."""
@@ -39,13 +37,7 @@ def _snapshot_fall() -> Theorem:
                     for t in (falls, sgd.drift_over("M")))  # fmt: skip
     of_drift = coefficient(drift.form, g0, g0, "M") * 2 / K**2
     near = over_clients(ax.dissimilar(START_POINT, sigma_G**2), "M")
-    return combine(
-        [(drawn, 1), (drift, 2 / K**2), (near, of_drift)],
-        where=where,
-        context="kind",
-        kind=UNIFORM,
-        squares=[(g, "", 1 - of_drift)],
-    )
+    return follow([(drawn, 1), (drift, 2 / K**2), (near, of_drift)], [(g, "", 1 - of_drift)])
 
 
 FALL = Ring(" ".join([*RING.names, "R", "slope", "decrease", "summed"]))

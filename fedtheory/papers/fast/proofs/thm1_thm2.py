@@ -19,8 +19,8 @@ from functools import cache, partial
 
 from ....proof.kernel.round_rules import average, contraction
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import coefficient, iterated, of_every_round, rounded, with_letters
-from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate
+from ....proof.kernel.tactics import coefficient, follow, iterated, of_every_round, rounded, with_letters
+from ....proof.kernel.theorems import Multiples, Theorem, instantiate
 from ....proof.local_sgd import cocoercive, monotone
 from . import eq17_eq28, lemmas_1_2, round_displays, thm2_curved
 from ....proof.kernel.fixed_kinds import iterate_periods, telescope_periods
@@ -64,8 +64,7 @@ def _contraction(young: Scalar, cap: Scalar, rate: Scalar, floor: Scalar, noise:
         (cocoercive(kinds.sgd.axioms, mu, L), price),
         (kinds.bias.bound(), p**2 * eta * K / mu),
     ]
-    squares = [(D * mu + kinds.bias.vector * p, "", eta * K / mu)]
-    exact = combine(premises, where=where, context="start", squares=squares)
+    exact = follow(premises, [(D * mu + kinds.bias.vector * p, "", eta * K / mu)])
     factor, addition = contraction(exact)
     short = K * eta * (floor * sigma_G**2 + noise * sigma**2)
     return rounded(exact, where, [(D, "", 1 - K * eta * rate - factor)], short - addition)
@@ -78,8 +77,7 @@ def _descent(young: Scalar, cap: Scalar, share: Scalar, floor: Scalar, noise: Sc
     mixed = instantiate(mixed_descent(), {"a": young}, where)
     g = kinds.gradient
     premises: Multiples = [(mixed, 1), (kinds.bias.bound(), p**2 * eta * K / 2)]
-    squares = [(g + kinds.bias.vector * p, "", eta * K / 2)]
-    exact = combine(premises, where=where, context="start", squares=squares)
+    exact = follow(premises, [(g + kinds.bias.vector * p, "", eta * K / 2)])
     fall, addition = average(exact)
     short = K * eta / 2 * (floor * sigma_G**2 + noise * sigma**2)
     return rounded(exact, where, [(g, "", fall - K * eta / 2 * share)], short - addition)

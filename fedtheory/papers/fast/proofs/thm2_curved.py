@@ -16,14 +16,14 @@ All of the noise falls with the cohorts as z -> 0. Dissimilarity is used at the 
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 from ....proof.kernel.forms import ONE
 from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary, expect_uniform, mix
+from ....proof.kernel.round_rules import expect_arbitrary, expect_uniform, mix
 from ....proof.kernel.scalars import Scalar
-from ....proof.kernel.tactics import changed, coefficient, rounded
-from ....proof.kernel.theorems import Theorem, combine, instantiate
+from ....proof.kernel.tactics import changed, coefficient, follow, rounded
+from ....proof.kernel.theorems import Multiples, Theorem, instantiate
 from .kinds_of_round import RING, K, Kinds, L, a, eta, m, mu, n, p, q, share, sigma, sigma_G, size
 
 _KINDS = Kinds(convex=True)
@@ -58,23 +58,18 @@ def arbitrary_by_young() -> Theorem:
     return _CURVED.by_young(arbitrary(), _BIAS.bound(), 2 * a, K * eta / (2 * a), _KINDS.with_young)
 
 
-@cache
 def arbitrary_progress() -> Theorem:
     """(35): 2 eta times what a cohort's local gradients have along D is at least 2 eta times that of their means at x*,
     and 2 <b, D> <= 2 a |D|^2 + |b|^2/(2 a)."""
     whole = instantiate(_CURVED.cohort_progress, {"size": n}, _WHERE)
     pull = coefficient(whole.form, _KINDS.sgd.start, _CURVED.cohort_at_optimum)
     share = K * eta * (-pull / K) ** 2 / (2 * a)
-    return combine(
-        [(expect_arbitrary(whole, n), 2 * eta), (_BIAS.projected(_D), -2 * eta * pull), (_BIAS.bound(), share)],
-        where=_KINDS.with_young,
-        context="kind",
-        kind=ARBITRARY,
-        squares=[(_D * (2 * a) - _BIAS.vector * (pull / K), "", K * eta / (2 * a))],
-    )
+    squares = [(_D * (2 * a) - _BIAS.vector * (pull / K), "", K * eta / (2 * a))]
+    given, projected = expect_arbitrary(whole, n), _BIAS.projected(_D)
+    premises: Multiples = [(given, 2 * eta), (projected, -2 * eta * pull), (_BIAS.bound(), share)]
+    return follow(premises, squares, where=_KINDS.with_young)
 
 
-@cache
 def by_dissimilarity() -> Theorem:
     """(39): both kinds of round, with sigma_G^2/(K eta) for a."""
     where = changed(_WHERE, Condition("sigma_G", "positive"))
@@ -82,6 +77,7 @@ def by_dissimilarity() -> Theorem:
     return mix(snapshot(), few, q, where)
 
 
+@cache
 def _contraction(young: Scalar) -> Theorem:
     """E|x+ - x*|^2 <= (1 - K eta (2 r - young)) |D|^2 + K eta p^2/young sigma_G^2 + ..., as above, if certified."""
     mixed = mix(snapshot(), arbitrary(), q, _WHERE)
@@ -114,13 +110,7 @@ def mostly_snapshots() -> Theorem:
     )
 
 
-@cache
-def strongly_convex() -> Theorem:
-    """Contraction at the rate r, with the floor p^2 sigma_G^2/r^2."""
-    return _contraction(RATE)
-
-
-@cache
-def strongly_convex_corrected() -> Theorem:
-    """Contraction at the rate mu, with the floor p^2 sigma_G^2/(mu (mu - 5 mu^2 K eta))."""
-    return _contraction(2 * RATE - mu)
+strongly_convex = partial(_contraction, RATE)
+"""Contraction at the rate r, with the floor p^2 sigma_G^2/r^2."""
+strongly_convex_corrected = partial(_contraction, 2 * RATE - mu)
+"""Contraction at the rate mu, with the floor p^2 sigma_G^2/(mu (mu - 5 mu^2 K eta))."""

@@ -21,7 +21,7 @@ from ....proof.kernel.forms import Form, Value, square
 from ....proof.kernel.client_means import LAST, own_share
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import Square, coefficient, restricted, rounded, show, show_by_induction
+from ....proof.kernel.tactics import Square, coefficient, each, restricted, rounded, show, show_by_induction
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, last_step, over_clients, over_steps
 from ....proof.kernel.weighted_rounds import BIAS, CENTRE, PARTICIPATION, ROUND_NOISE, WeightedRounds
 from ....proof.kernel.run_bounds import RunBound
@@ -46,19 +46,8 @@ _FREE_LOCAL, _FREE_GLOBAL = Condition("eta", "positive"), Condition("c", "positi
 def region(*scales: Condition, steps: tuple[Condition, ...] = (_LOCAL, _GLOBAL)) -> Where:
     """Return the region z <= 1/15 and c <= 1/(4 L K), unless said otherwise, with conditions on E and Q."""
     own = {condition.name for condition in scales}
-    free = [Condition(name, "nonnegative") for name in ("E", "Q") if name not in own]
-    return Where(
-        RING,
-        (
-            *scales,
-            *steps,
-            Condition("L", "positive"),
-            Condition("K", "count"),
-            Condition("n", "count"),
-            *free,
-            *(Condition(name, "nonnegative") for name in ("sigma", "d", "G")),
-        ),
-    )
+    known = (*steps, Condition("L", "positive"), *each("count", "K n"), *each("nonnegative", "E Q sigma d G"))
+    return Where(RING, (*scales, *(condition for condition in known if condition.name not in own)))
 
 
 WHERE = region()
@@ -77,7 +66,7 @@ def around_any() -> Theorem:
     around = WeightedRounds(where, eta, c, n).around_plain_mean(d**2)
     goal = Form.constant(4 * d**2) - square(_g0 - _g)
     squares: list[Square] = [(_g0 - centre * 2 + _g, "", _one), (_g0 - _g, "M", _one * 2)]
-    return show(goal, [(around, 2), (over_clients(around, "M"), 2)], where=where, context="start", squares=squares)
+    return show(goal, [(around, 2), (over_clients(around, "M"), 2)], squares=squares)
 
 
 @cache
@@ -114,7 +103,7 @@ def each_sum(own: bool) -> Theorem:
         (change - sum_of_changes / K, "K", 3 * K),
         (_g0 - _g * (SHARE * K**2 / of_each), "", of_each),
     ]
-    return show(goal - square(s), premises, where=WHERE, context="start", squares=squares)
+    return show(goal - square(s), premises, squares=squares)
 
 
 @cache
@@ -149,7 +138,7 @@ def descent(own: bool, drift_of_gradient: int = 2) -> Theorem:
     fixed = fixed + c**2 * L * K * Q / n * (sigma**2 * 17 / 16 + SHARE * K * bound)
     values = Form(RING, {Value("M", START_POINT): _one, Value("M", NEXT): -_one})
     goal = values + Form.constant(fixed) + square(_g) * (c * K * bracket)
-    return show(goal, premises, where=WHERE, context="start", squares=squares)
+    return show(goal, premises, squares=squares)
 
 
 def _falling(whole: Theorem, where: Where, share: Scalar, *more: tuple[Theorem, Scalar]) -> Theorem:
@@ -223,20 +212,20 @@ def _path(slow: bool) -> Theorem:
         (_g0 - change / share, "", (m + 1) * eta**2 * share),
         (moved, "", 1 / m - (1 + 1 / share) * (m + 1) * L**2 * eta**2),
     ]
-    return show_by_induction(bound, 1 + 2 / m, premises, squares, where, "start")
+    return show_by_induction(bound, 1 + 2 / m, premises, squares)
 
 
 def _drift(slow: bool, last: bool) -> Theorem:
     """E|x_{i,k} - x|^2 <= a K gamma^2 (sigma^2 + 6 K (4 delta^2 + |g|^2)) at a step, or after the last one; a = 5, or
     7/4."""
-    where, _, _, rise, a = _PACES[slow]
+    *_, rise, a = _PACES[slow]
     moved = AXIOMS.vector(LAST if last else ITERATE) - _x
     goal = (Form.constant(sigma**2 + 24 * K * d**2) + square(_g) * (6 * K)) * (K * eta**2 * a)
     price = 3 * K * (rise.replace({"k": K}) if last else rise) * eta**2
     path = last_step(_path(slow)) if last else _path(slow)
     squares: list[Square] = [(_g0 - _g * 2, "", price)]
     premises: Multiples = [(path, 1), (around_any(), 2 * price)]
-    return show(goal - square(moved), premises, where=where, context="start", squares=squares)
+    return show(goal - square(moved), premises, squares=squares)
 
 
 local_drift, last_drift = cache(partial(_drift, False, False)), cache(partial(_drift, False, True))

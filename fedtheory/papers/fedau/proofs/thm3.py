@@ -26,8 +26,8 @@ from ....proof.kernel.participation_intervals import (
 from ....proof.kernel.forms import Atom, Term
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import Square, restricted, rounded, show
-from ....proof.kernel.theorems import Theorem, combine
+from ....proof.kernel.tactics import follow, restricted, rounded, show
+from ....proof.kernel.theorems import Multiples, Theorem, combine
 from ....proof.steps import Step
 from ....proof.translate.claim_bounds import Bounds, made_bounds
 
@@ -95,11 +95,8 @@ def falling_moment() -> Theorem:
 def split() -> Theorem:
     """(a): E(p omega - 1)^2 = E(p omega - p E S)^2 + q^(2C)."""
     late = Intervals(LATE, q, C, a)
-    return combine(
-        [(mean(), 2 * a), (late.unit(), -2 * a * MEAN - a**2), (late.mean_ended(HISTORY), 2 * a * p)],
-        where=LATE,
-        context="run",
-    )
+    ended, unit = late.mean_ended(HISTORY), late.unit()
+    return follow([(mean(), 2 * a), (unit, -2 * a * MEAN - a**2), (ended, 2 * a * p)], where=LATE)
 
 
 @cache
@@ -107,18 +104,14 @@ def by_intervals() -> Theorem:
     """(b): E(p omega - 1)^2 <= p^2 Var S/m + q^(2C)."""
     late = Intervals(LATE, q, C, a)
     goal = Form.constant(SPREAD / m + a**2) - square(_error)
-    return show(
-        goal,
-        [
-            (late.spread_ended(mean(), m, HISTORY), 1),
-            (late.moment(2, SQUARE), -1 / m),
-            (late.mean_ended(HISTORY), 2 * p),
-            (mean(), 2),
-            (late.unit(), -1),
-        ],
-        where=LATE,
-        context="run",
-    )
+    premises: Multiples = [
+        (late.spread_ended(mean(), m, HISTORY), 1),
+        (late.moment(2, SQUARE), -1 / m),
+        (late.mean_ended(HISTORY), 2 * p),
+        (mean(), 2),
+        (late.unit(), -1),
+    ]
+    return show(goal, premises)
 
 
 def _late(bound: Scalar) -> Theorem:
@@ -131,18 +124,13 @@ def by_rounds() -> Theorem:
     """Line after (b): 1/m <= 2C/t, and Var S >= 0."""
     law, more = Intervals(LATE, q, C, a), 2 * C / HISTORY - 1 / m
     goal = Form.constant(2 * C * SPREAD / HISTORY + a**2) - square(_error)
-    return show(
-        goal,
-        [
-            (by_intervals(), 1),
-            (law.moment(2, SQUARE), -more),
-            (mean(), 2 * MEAN * more),
-            (law.unit(), -(MEAN**2) * more),
-        ],
-        where=LATE,
-        context="run",
-        squares=[(_S * p - _u * MEAN, "", more)],
-    )
+    premises: Multiples = [
+        (by_intervals(), 1),
+        (law.moment(2, SQUARE), -more),
+        (mean(), 2 * MEAN * more),
+        (law.unit(), -(MEAN**2) * more),
+    ]
+    return show(goal, premises, squares=[(_S * p - _u * MEAN, "", more)])
 
 
 late = cache(partial(_late, 2 * C * q / HISTORY + a**2))
@@ -164,28 +152,16 @@ def _moments(where: Where) -> list[tuple[Theorem, Scalar | int]]:
 def _early(where: Where, bound: Scalar) -> Theorem:
     """E(p omega - 1)^2 <= bound for t < C."""
     law = Intervals(where, q, C, a)
-    return show(
-        Form.constant(bound) - square(_error),
-        [(law.early_weight(p, -_one, t, b), 1), *_moments(where)],
-        where=where,
-        context="run",
-    )
+    return show(Form.constant(bound) - square(_error), [(law.early_weight(p, -_one, t, b), 1), *_moments(where)])
 
 
 def _given(where: Where, bound: Scalar) -> Theorem:
     """E[(p omega - 1)^2; M >= 1] <= bound P(M >= 1) for t < C."""
     law, ended = Intervals(where, q, C, a), _number(UNIT_ENDED)
-    squares: list[Square] = [(ended, "", bound - q)]
     goal = square(ended) * bound - square(_ERROR_GIVEN)
-    moments = [(theorem, c) for theorem, c in _moments(where)[:2]]
-    whole = law.early_moment(0, EARLY[0], t, b)
-    return show(
-        goal,
-        [(law.early_given(p, -_one, t, b), 1), *moments, (whole, q - 1)],
-        where=where,
-        context="run",
-        squares=squares,
-    )
+    given, whole = law.early_given(p, -_one, t, b), law.early_moment(0, EARLY[0], t, b)
+    premises = [(given, 1), *_moments(where)[:2], (whole, q - 1)]
+    return show(goal, premises)
 
 
 early_absence = cache(partial(_early, FROM_0, q))

@@ -9,6 +9,7 @@ from ....proof.kernel.number_bounds import RATIO_FAILURE, by_logarithm, frequenc
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import RunBound, restrict, weaken
 from ....proof.kernel.scalars import Ring
+from ....proof.kernel.tactics import each
 from ....proof.translate.claim_bounds import Bounds, made_bounds
 
 _MOMENTS = Ring("mean vectors covariance delta")
@@ -26,12 +27,8 @@ def lemma_6() -> RunBound:
 def lemma_4() -> RunBound:
     """Lemma 4, repaired: with any e >= max |s^_j - s_j| and r <= min s_j, r = e + room."""
     worst, least, error, room, length = _ERRORS.symbols
-    known = (
-        Condition("least", "at_least", error + room),
-        Condition("error", "at_least", worst),
-        *(Condition(name, "nonnegative") for name in ("worst", "length")),
-        Condition("room", "positive"),
-    )
+    larger = Condition("least", "at_least", error + room), Condition("error", "at_least", worst)
+    known = (*larger, *each("nonnegative", "worst length"), *each("positive", "room"))
     return weaken(selected_bias(Where(_ERRORS, known), worst, least, length), error / room * length)
 
 
@@ -41,7 +38,7 @@ _ONE_GROUP = (Condition("hat", "positive"), Condition("n", "count"), Condition("
               Condition("r", "interval", _GROUP.number(1)))  # fmt: skip
 _VARIANCE, _OF_CHANCE = _p**2 / _hat**2 * (_s - _s**2 / _n), _p**2 / _hat**2 * _n * _r * (1 - _r)
 _ABOVE, _BELOW = _s - (1 - _e) * _hat, (1 + _e) * _hat - _s
-_MOST, _LEAST = (_p**2 * each / (2 * _n * _hat**2) for each in (2 * _n - _s - _hat, _s + _hat))
+_MOST, _LEAST = (_p**2 * part / (2 * _n * _hat**2) for part in (2 * _n - _s - _hat, _s + _hat))
 
 
 def display_7(sign: int) -> RunBound:

@@ -30,7 +30,7 @@ from ....proof.kernel.forms import Form, Value, Vector, dot, square
 from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.run_bounds import RunBound
 from ....proof.kernel.scalars import Ring, Scalar
-from ....proof.kernel.tactics import Square, restricted, show
+from ....proof.kernel.tactics import Square, each, restricted, show
 from ....proof.kernel.theorems import Multiples, Theorem, over_clients, over_steps
 from ....proof.translate.claim_bounds import Bounds, made_bounds
 
@@ -43,16 +43,7 @@ DRIFT = K * (K - 1) * (2 * K - 1) / 6 * eta**2 * G**2
 
 def region(step: Condition) -> Where:
     """Return the region with this condition on c, and all else free."""
-    return Where(
-        RING,
-        (
-            step,
-            Condition("eta", "positive"),
-            Condition("L", "positive"),
-            Condition("K", "count"),
-            *(Condition(name, "nonnegative") for name in ("delta", "V", "S", "G")),
-        ),
-    )
+    return Where(RING, (step, *each("positive", "eta L"), *each("count", "K"), *each("nonnegative", "delta V S G")))
 
 
 CAPPED, FREE = region(Condition("c", "capped", 1 / (L * K))), region(Condition("c", "positive"))
@@ -61,25 +52,22 @@ _x, _next, _N = (AXIOMS.vector(atom) for atom in (START_POINT, NEXT, NOISE))
 _B, _A, _Z = (AXIOMS.vector(atom) for atom in (MEAN_ANSWER, MISMATCH, SPREAD))
 _g0, _along = AXIOMS.gradient(START_POINT), AXIOMS.gradient(ITERATE)
 _g, _h = _g0.under("M"), _along.under("M").under("K")
-_show = partial(show, where=FREE, context="start")
 
 
-@cache
 def each_gradient() -> Theorem:
     """|grad F_i(x_{i,k})|^2 <= G^2: the noise has mean 0."""
     goal = Form.constant(G**2) - square(_along)
     premises: Multiples = [(ANSWERS.stochastic_gradient(G**2), 1), (AXIOMS.unbiased(_along), 2)]
-    return _show(goal, premises, squares=[(_N, "", _one)])
+    return show(goal, premises)
 
 
-def _sum(each: Theorem, vector: Vector) -> Theorem:
+def _sum(bounded: Theorem, vector: Vector) -> Theorem:
     """|sum_k v_k|^2 <= K^2 G^2, from |v_k|^2 <= G^2."""
     whole = vector.under("K")
     goal = Form.constant(K**2 * G**2) - square(whole)
-    return _show(goal, [(over_steps(each), K)], squares=[(vector - whole / K, "K", K)])
+    return show(goal, [(over_steps(bounded), K)], squares=[(vector - whole / K, "K", K)])
 
 
-@cache
 def each_sum() -> Theorem:
     """|s_i|^2 <= K^2 G^2."""
     return _sum(each_gradient(), _along)
@@ -91,7 +79,6 @@ def each_update() -> Theorem:
     return _sum(ANSWERS.stochastic_gradient(G**2), _along + _N)
 
 
-@cache
 def drift() -> Theorem:
     """|K g - h|^2 <= K L^2 D."""
     change = _along - _g0
@@ -100,7 +87,7 @@ def drift() -> Theorem:
         (over_steps(over_clients(AXIOMS.smooth(ITERATE, START_POINT, L), "M")), K),
         (over_steps(over_clients(ANSWERS.path(G**2), "M")), K * L**2),
     ]
-    return _show(goal, premises, squares=[(change - (_h - _g * K) / K, "MK", K)])
+    return show(goal, premises, squares=[(change - (_h - _g * K) / K, "MK", K)])
 
 
 @cache
@@ -114,7 +101,7 @@ def error() -> Theorem:
         (ANSWERS.mismatched(each_sum()), 2 * delta**2),
     ]
     squares: list[Square] = [(e - f + _A * delta, "", _one), (f + _A * delta, "", _one)]
-    return _show(goal, premises, squares=squares)
+    return show(goal, premises, squares=squares)
 
 
 @cache
@@ -122,18 +109,18 @@ def inner() -> Theorem:
     """Lemma 5: <g, K eta_L g - eta_L B> <= eta_L K/2 |g|^2 + eta_L/(2 K) (|K g - B|^2 - |B|^2)."""
     bound = Form.constant(eta / K * (K * L**2 * DRIFT + delta**2 * K**2 * G**2))
     goal = bound + square(_g) * (eta * K / 2) - square(_B) * (eta / (2 * K)) - dot(_g, _g * K - _B) * eta
-    return _show(goal, [(error(), eta / (2 * K))])
+    return show(goal, [(error(), eta / (2 * K))])
 
 
 @cache
 def second_moment() -> Theorem:
     """Lemma 7: E|B + Z|^2 <= |B|^2 + V K^2 G^2."""
     goal = square(_B) + Form.constant(V * K**2 * G**2) - square(_B + _Z)
-    return _show(goal, [(ANSWERS.spread(each_update(), V), 1), (ANSWERS.apart(_B), -2)])
+    return show(goal, [(ANSWERS.spread(each_update(), V), 1), (ANSWERS.apart(_B), -2)])
 
 
-def _descent(where: Where, moment: Theorem, second: Scalar, of_mean: Scalar | int) -> Theorem:
-    """F falls by c K/2 |g|^2 but for what is added, from E|B + Z|^2 <= of_mean |B|^2 + second K^2 G^2."""
+def _descent(where: Where, moment: Theorem, second: Scalar) -> Theorem:
+    """F falls by c K/2 |g|^2 but for what is added, from E|B + Z|^2 <= second K^2 G^2, or that and |B|^2."""
     values = Form(RING, {Value("M", START_POINT): _one, Value("M", NEXT): -_one})
     added = c / K * (K * L**2 * DRIFT + delta**2 * K**2 * G**2) + L * c**2 / 2 * second * K**2 * G**2
     goal = values + Form.constant(added) - square(_g) * (c * K / 2)
@@ -145,20 +132,19 @@ def _descent(where: Where, moment: Theorem, second: Scalar, of_mean: Scalar | in
         (error(), c / (2 * K)),
         (moment, L * c**2 / 2),
     ]
-    squares: list[Square] = [(_B, "", c / (2 * K) - L * c**2 / 2 * of_mean)]
-    return _show(goal, premises, where=where, squares=squares)
+    return show(goal, premises, where=where)
 
 
 @cache
 def given_availability() -> Theorem:
     """Theorem 1 given the availability: c <= 1/(L K)."""
-    return _descent(CAPPED, second_moment(), V, 1)
+    return _descent(CAPPED, second_moment(), V)
 
 
 @cache
 def given_the_past() -> Theorem:
     """Theorem 1 given the past alone, whatever the steps are."""
-    return _descent(FREE, ANSWERS.second_moment(each_update(), V + S), V + S, 0)
+    return _descent(FREE, ANSWERS.second_moment(each_update(), V + S), V + S)
 
 
 _WIDE = Ring(" ".join([*RING.names, "global_lr", "rounds", "gap", "groups", "gradient", "update"]))

@@ -71,7 +71,7 @@ def drift() -> Theorem:
         (_G - _h.under("M"), "", eta**2),
         (change, "M", contracts - 2 * eta**2),
     ]
-    return show_by_induction(bound, RING.number(1), premises, squares, WHERE, "run")
+    return show_by_induction(bound, RING.number(1), premises, squares)
 
 
 @cache
@@ -99,7 +99,7 @@ def one_step() -> Theorem:
         (a - _D, "M", mu * eta),
         (a, "M", contracts * mu * L - mu * eta),
     ]
-    return show(goal, premises, where=WHERE, context="run", squares=squares)
+    return show(goal, premises, squares=squares)
 
 
 @cache

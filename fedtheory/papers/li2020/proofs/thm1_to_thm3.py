@@ -54,7 +54,7 @@ def moved() -> Theorem:
         (MEANS.stochastic_gradient(G**2), (1 + k + _half) * eta**2),
     ]
     squares: list[Square] = [(d / (k + _half) + q * eta, "", k + _half)]
-    return show_by_induction(bound, 1 + 1 / (k + _half), premises, squares, WHERE, "run")
+    return show_by_induction(bound, 1 + 1 / (k + _half), premises, squares)
 
 
 @cache
@@ -85,7 +85,7 @@ def one_step() -> Theorem:
         (a - _D, "M", mu * eta),
         (a, "M", slope * mu / 2),
     ]
-    return show(goal, premises, where=WHERE, context="run", squares=squares)
+    return show(goal, premises, squares=squares)
 
 
 @cache
@@ -106,7 +106,7 @@ def end_of_draw() -> Theorem:
         (MEANS.spread_of_draw(share), -1),
         (over_clients(last_step(moved()), "M"), share),
     ]
-    return show(goal, premises, where=WHERE, context="run", squares=[(mean - _start, "", share)])
+    return show(goal, premises, squares=[(mean - _start, "", share)])
 
 
 @cache

@@ -8,8 +8,9 @@ from functools import cached_property
 from ....proof.curved_sgd import CurvedSGD
 from ....proof.kernel.axioms import START_POINT, Axioms
 from ....proof.kernel.regions import Condition, Where
-from ....proof.kernel.scalars import Ring, Scalar
+from ....proof.kernel.scalars import Ring
 from ....proof.kernel.server_rounds import ServerAxioms
+from ....proof.kernel.tactics import each
 from ....proof.local_sgd import Bias, LocalSGD
 
 RING = Ring("q eta eta_s L mu K k m sigma sigma_s sigma_G size")
@@ -35,27 +36,12 @@ class Kinds:
     @cached_property
     def where(self) -> Where:
         """The conditions on step sizes, counts and constants."""
-        curvature = (
-            (Condition("L", "at_least", mu), Condition("mu", "positive"))
-            if self.convex
-            else (Condition("L", "positive"),)
-        )
-        return Where(
-            RING,
-            (
-                Condition("eta", "capped", 1 / (8 * L * K)),
-                Condition("eta_s", "capped", self.server_cap),
-                Condition("q", "interval", RING.number(1)),
-                *curvature,
-                *(Condition(name, "count") for name in ("K", "m", "size")),
-                *(Condition(name, "nonnegative") for name in ("sigma", "sigma_s", "sigma_G")),
-            ),
-        )
-
-    @property
-    def server_cap(self) -> Scalar:
-        """The cap of the server's step size: 2/(L + mu) with convex clients, 1/L without."""
-        return 2 / (L + mu) if self.convex else 1 / L
+        most = 2 / (L + mu) if self.convex else 1 / L
+        caps = Condition("eta", "capped", 1 / (8 * L * K)), Condition("eta_s", "capped", most)
+        chance = Condition("q", "interval", RING.number(1))
+        curvature = (Condition("L", "at_least", mu), *each("positive", "mu")) if self.convex else each("positive", "L")
+        data = *each("count", "K m size"), *each("nonnegative", "sigma sigma_s sigma_G")
+        return Where(RING, (*caps, chance, *curvature, *data))
 
     @cached_property
     def server(self) -> ServerAxioms:

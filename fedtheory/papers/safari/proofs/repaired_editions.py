@@ -21,7 +21,7 @@ from ....proof.kernel.regions import Condition, Where
 from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary
 from ....proof.kernel.scalars import Ring, Scalar
 from ....proof.kernel.server_rounds import SERVER, ServerAxioms, mix_server
-from ....proof.kernel.tactics import coefficient, rounded, with_letters
+from ....proof.kernel.tactics import Square, coefficient, follow, rounded, with_letters
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
 from ....proof.local_sgd import cocoercive
 from ....proof.kernel.fixed_kinds import telescope_kinds
@@ -86,7 +86,7 @@ def server_descent() -> Theorem:
     """F(x) - E F(x+) - eta_s/2 |grad F(x)|^2 + L eta_s^2/2 sigma_s^2 >= 0 under eta_s <= 1/L."""
     where = Where(RING, (Condition("eta_s", "capped", 1 / L), *_SMOOTH))
     g = ServerAxioms(where, eta_s).gradient
-    fall = combine([(server_fall(), eta_s / 2)], where=where, context="kind", kind=SERVER)
+    fall = follow([(server_fall(), eta_s / 2)], where=where)
     return rounded(fall, where, [(g, "", -coefficient(fall.form, g, g) - eta_s / 2)])
 
 
@@ -102,13 +102,8 @@ def clients_descent() -> Theorem:
     whole = sgd.one_descent(_one / 2, _one / 5, _one / 5, kinds.where)
     each, together = coefficient(whole.form, g0, g0, "S"), coefficient(whole.form, G, G)
     near = over_clients(sgd.axioms.dissimilar(START_POINT, sigma_G**2), "S")
-    of_cohort = combine(
-        [(whole, 1), (near, half)],
-        where=kinds.where,
-        context="cohort",
-        kind=ARBITRARY,
-        squares=[(g0, "S", half - each - together), (g0 - G, "S", together)],
-    )
+    squares: list[Square] = [(g0, "S", half - each - together), (g0 - G, "S", together)]
+    of_cohort = follow([(whole, 1), (near, half)], squares, kind=ARBITRARY)
     tied = instantiate(of_cohort, {"size": m, "eta": 2 * eta_s / K}, _TIED_4)
     noise = (4 / m + 40 * L * eta_s) * 2 * L * eta_s / K
     claimed = ((4 + 480 * L**2 * eta_s**2) * sigma_G**2 + noise * sigma**2) * eta_s / 2
@@ -122,7 +117,6 @@ _FALL = mu * K * eta / 2
 _TIE = {"eta_s": (L + mu) * K * eta / (4 * L)}
 
 
-@cache
 def _server_contracts() -> Theorem:
     """|x+ - x*|^2 <= (1 - rate) |x - x*|^2 + eta_s^2 sigma_s^2."""
     made = instantiate(thm5.server_round(), _TIE, _TIED_5)
@@ -130,7 +124,6 @@ def _server_contracts() -> Theorem:
     return rounded(made, _TIED_5, [(_DISTANCE, "", 1 - _FALL - coefficient(made.form, x, x))])
 
 
-@cache
 def _clients_contract() -> Theorem:
     """|x+ - x*|^2 <= (1 - rate) |x - x*|^2 + 2 K eta_c/mu sigma_G^2 + (the drift, the noise), rate being Young's
     parameter between x - x* and the bias."""
@@ -159,7 +152,6 @@ _SMALL = Condition("eta_s", "capped", RUNS.number(117) / (5120 * RUNS["L"]))
 """The cap of eta_c = 2 eta_s/K, which caps eta_s."""
 
 
-@cache
 def clients_slope() -> Theorem:
     """(50), with eta_c = 2 eta_s/K."""
     given = Kinds(convex=False).sgd.summed_descent(sigma_G**2, ARBITRARY)

@@ -23,14 +23,14 @@ T = 1 keeps the dissimilarity's price low; with T = m all of the noise falls wit
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 from ....proof.kernel.forms import ONE
 from ....proof.kernel.regions import Where
 from ....proof.kernel.round_rules import ARBITRARY, expect_arbitrary
 from ....proof.kernel.scalars import Scalar
 from ....proof.kernel.server_rounds import SERVER, mix_server
-from ....proof.kernel.tactics import coefficient
+from ....proof.kernel.tactics import coefficient, follow
 from ....proof.kernel.theorems import Multiples, Theorem, combine, instantiate, over_clients
 from .kinds_of_round import RING, K, Kinds, L, client_step, eta, eta_s, m, mean_step, q, sigma, sigma_G, sigma_s, z
 
@@ -82,17 +82,10 @@ def _without_squares(theorem: Theorem, together: Scalar, linear: Scalar) -> Theo
     s, g = _KINDS.sgd, _KINDS.server.gradient
     g0, G = s.gradient_at_start, s.cohort_gradient
     multiple = coefficient(theorem.form, g0, g0, "S") + together
-    bounded = combine(
-        [(theorem, 1), (over_clients(_BIAS.near, "S"), multiple)],
-        where=_WHERE,
-        context="cohort",
-        kind=ARBITRARY,
-        squares=[(g0 - G, "S", together)],
-    )
+    premises: Multiples = [(theorem, 1), (over_clients(_BIAS.near, "S"), multiple)]
+    bounded = follow(premises, [(g0 - G, "S", together)], kind=ARBITRARY)
     given = expect_arbitrary(instantiate(bounded, {"size": m}, _WHERE), m)
-    return combine(
-        [(given, 1), (_BIAS.projected(g), -(multiple * 2 + linear))], where=_WHERE, context="kind", kind=ARBITRARY
-    )
+    return follow([(given, 1), (_BIAS.projected(g), -(multiple * 2 + linear))])
 
 
 @cache
@@ -117,14 +110,7 @@ def client_round(T: Scalar) -> Theorem:
         (b * (share * T * z) - E, "", unit / (2 * T * z)),
         (g + b, "", A - exact),
     ]
-    return combine(
-        premises,
-        where=_WHERE,
-        context="kind",
-        kind=ARBITRARY,
-        squares=squares,
-        constant=noise - so_far.coefficients("sigma")[2] * sigma**2,
-    )
+    return follow(premises, squares, noise - so_far.coefficients("sigma")[2] * sigma**2)
 
 
 def _share(T: Scalar) -> Scalar:
@@ -139,22 +125,11 @@ def descent(T: Scalar) -> Theorem:
     mixed = mix_server(server_round(), client_round(T), q, _WHERE)
     paid = client_step * T * z * share**2 / 2 + P * share**2 / 2
     claimed = (client_step**2 / P + q * L * K**2 * eta**2 * T * (client_step / P) ** 2) / 2
-    return combine(
-        [(mixed, 1), (_BIAS.bound(), paid)],
-        where=_WHERE,
-        context="start",
-        squares=[(g + b * share, "", (P - client_step * _PAID) / 2)],
-        constant=(claimed - paid) * sigma_G**2,
-    )
+    squares = [(g + b * share, "", (P - client_step * _PAID) / 2)]
+    return follow([(mixed, 1), (_BIAS.bound(), paid)], squares, (claimed - paid) * sigma_G**2)
 
 
-@cache
-def nonconvex() -> Theorem:
-    """Descent of E F(x+) with T = 1, which keeps the dissimilarity's price low."""
-    return descent(RING.number(1))
-
-
-@cache
-def nonconvex_averaged() -> Theorem:
-    """Descent of E F(x+) with T = m, with which all of the noise falls with the cohort as z -> 0."""
-    return descent(m)
+nonconvex = partial(descent, RING.number(1))
+"""Descent of E F(x+) with T = 1, which keeps the dissimilarity's price low."""
+nonconvex_averaged = partial(descent, m)
+"""Descent of E F(x+) with T = m, with which all of the noise falls with the cohort as z -> 0."""
