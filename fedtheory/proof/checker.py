@@ -4014,6 +4014,8 @@ class RulesOfChoices(BoundRules):
         of, cap, quotient = (self.proof.scalar(arguments[n]) for n in ("of", "cap", "quotient"))
         logarithm, decay = self.letters_given(arguments, 2)
         x = self.letter_of(premise["parameters"].get(parameter, ZERO))
+        again = any(name.startswith(f"{parameter} least ") for name in premise["parameters"])
+        need(not again, f"{parameter}: chosen already, by what another choice would replace")
         need(any(c[0] == x for c in self.conditions(premise["where"])), f"{parameter}: no letter")
         falling = [n for n, (_, value) in premise["definitions"].items() if self.proof.depends(value, x)]
         sorts = [premise["definitions"][n][0] for n in falling]
