@@ -1967,16 +1967,10 @@ class Rules:
         """Return (context, kind, parameters, assumptions) of the law by which rounds are drawn."""
         need((found.clients is None) == (many is not None), "a number of clients where there is one, or none")
         clients = many or number(found.clients or 1)
-        rates: dict = {"clients": clients}
-        names = []
-        for kinds in found.rounds:
-            names.append([self.drawn_how(found, kind) for _, kind in kinds])
-            need(len(set(names[-1])) == len(kinds), "two kinds of round that are drawn alike")
-            for _, kind in kinds:
-                for name, c in self.steps_of(kind, found.L):
-                    value = number(c) / L if "_lr" in name else number(c)
-                    same = rates.setdefault(name, value) == value
-                    need(same, f"two algorithms: {name}")
+        names = [[self.drawn_how(found, kind) for _, kind in kinds] for kinds in found.rounds]
+        need(all(len(set(here)) == len(here) for here in names), "two kinds of round that are drawn alike")
+        steps = (self.steps_of(kind, number(found.L) / L) for kinds in found.rounds for _, kind in kinds)
+        rates = together({"clients": clients}, *steps)
         if len(names) > 1:
             need(all(here == [ALL] for here in names), "several rounds that are not everyone's")
             return "run", "", rates | {"size": clients}, ()
@@ -1986,10 +1980,9 @@ class Rules:
             for how, (_, kind) in law.items()
             if how != SERVER
         }
-        uniform: tuple = ()
+        uniform = bare("uniform_cohorts") if ANY in law else ()
         if ANY in law:
             rates["share"] = number(found.spread(law[ANY][1]["who"]))
-            uniform = (("uniform_cohorts", None),)
         if set(law) == {SERVER}:
             return "kind", SERVER, rates, ()
         if set(law) == {ANY}:
@@ -2012,14 +2005,14 @@ class Rules:
         need(not kind["who"].get("replacement"), "a cohort that is no set")
         return ALL if found.is_all(kind["who"]) else kind["who"]["kind"]
 
-    def steps_of(self, kind: dict, L: Fraction) -> list:
-        """Return step sizes and the number of local steps of a kind of round; raise unless its local steps are
-        alike."""
+    def steps_of(self, kind: dict, unit: Scalar) -> dict:
+        """Return step sizes, times a unit, and the number of local steps of a kind of round; raise unless its local
+        steps are alike."""
         if kind["kind"] == SERVER:
-            return [("server_lr", kind["server_lr"] * L)]
+            return {"server_lr": number(kind["server_lr"]) * unit}
         plain = len(set(kind["local_lr"])) == 1 and kind["proximal"] == 0 and kind["global_lr"] == 1
         need(plain, "local steps that differ, a proximal term, or a step of the server's")
-        return [("local_lr", kind["local_lr"][0] * L), ("local_steps", Fraction(len(kind["local_lr"])))]
+        return {"local_lr": number(kind["local_lr"][0]) * unit, "local_steps": number(len(kind["local_lr"]))}
 
 
 def after(rounds: int) -> tuple:
@@ -3153,7 +3146,6 @@ class BoundsOnAnswers(BoundRules):
 
     def of_itself(self, stated: dict, **said: Any) -> dict:
         """Return a bound that begins a proof, by no theorem."""
-        need(not self.proof.theorems, f"{stated['rule']}: allowed is no theorem before it")
         return self.bound_of(self.conditions(stated["where"]), [], {}) | said
 
     def given_start(self, theorem: dict) -> dict:
@@ -4146,7 +4138,8 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         arguments = Arguments(keyed("arguments", stated["arguments"]))
         before = self.proof.theorems if first else self.bounds
         last = before[-1] if before else None
-        need(last is not None or rule in FROM_NOTHING, f"{rule}: allowed is a theorem before it")
+        alone = rule in FROM_NOTHING
+        need((last is None) == alone, f"{rule}: allowed is {'no' if alone else 'a'} theorem before it")
         found = getattr(self, rule.replace(" ", "_"))(last, arguments, stated)
         fit(arguments.keys() == arguments.asked, f"{rule}: arguments that the rule does not have")
         concludes(rule, stated, found, ("functional", "kind", "given", "definitions", "parameters"))
