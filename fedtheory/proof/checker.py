@@ -2800,6 +2800,7 @@ class BoundRules:
     proof: Proof
     bounds: list
     data: tuple[int, ...]
+    roots: list
     claim: dict
     letters: dict
     chosen: dict
@@ -4079,10 +4080,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
     the claim that the last one is."""
 
     def __init__(self, proof: Proof, given: dict) -> None:
-        self.proof, self.bounds = proof, []  # type: ignore[var-annotated]
-        self.data: tuple[int, ...] = ()
-        self.chosen: dict = {}
-        self.roots: list = []
+        self.proof, self.bounds, self.data, self.chosen, self.roots = proof, [], (), {}, []
         lines = listed("bounds", given["bounds"], most=100)
         fit(bool(lines), "bounds: allowed is at least one")
         for at, line in enumerate(lines):
