@@ -943,10 +943,13 @@ def distinct(assumptions: list) -> list:
     return made
 
 
-def same_assumptions(one: dict, other: dict) -> bool:
-    """Whether two theorems have the same assumptions, in any order."""
-    both = one["assumptions"], other["assumptions"]
-    return all(any(a == b for b in those) for these, those in (both, both[::-1]) for a in these)
+def concludes(rule: str, stated: dict, found: dict, parts: tuple) -> None:
+    """Raise unless these parts of what a file states, and the assumptions in any order, are what its rule concludes."""
+    for part in parts:
+        need(stated[part] == found[part], f"{rule}: the file's {part} is not what the rule concludes")
+    both = stated["assumptions"], found["assumptions"]
+    same = all(any(a == b for b in those) for these, those in (both, both[::-1]) for a in these)
+    need(same, f"{rule}: the file's assumptions are not what the rule concludes")
 
 
 def bare(names: str) -> tuple:
@@ -1663,26 +1666,14 @@ class Rules:
         named = bare("uncorrelated_noise unbiased_noise independent_participation")
         return self.weighted_axiom(items, ("bounded_noise", squared), *named, also=("scale",))
 
-    def of_each(self, factor: Scalar, atom: tuple) -> list:
-        """Return factor C - |atom|^2, from the premise C - |sum_k grad F_i(x_{i,k})|^2 >= 0 for every client."""
-        (theorem,) = self.premises
-        need((theorem["context"], theorem["kind"]) == ("start", ""), "a premise given another thing")
-        self.inside(theorem)
-        own = self.square([(("K", ALONG), ONE)])
-        need(len(own) == 1 and theorem["form"].get(own[0][0]) == MINUS, "a premise of another form")
-        rest = [(e, c) for e, c in theorem["form"].items() if e != own[0][0]]
-        closed = not any(free(e) for e, _ in rest) and not any(self.proof.depends(c, "k") for _, c in rest)
-        need(closed, "a bound that is not the same for all clients")
-        minus = self.square(self.of(atom), MINUS)
-        return [*((e, c * factor) for e, c in rest), *minus]
-
     def error_of_weights(self) -> dict:
         """Conclude |A|^2 <= error C for the weights' bias A, from |sum_k grad F_i(x_{i,k})|^2 <= C."""
-        return self.weighted_axiom(self.of_each(self.argument("error"), WEIGHT_BIAS), also=("error",))
+        items = self.from_each([ALONG], self.argument("error"), self.of(WEIGHT_BIAS))
+        return self.weighted_axiom(items, also=("error",))
 
     def scale_of_weights(self) -> dict:
         """Conclude |V|^2 <= scale C / M for the part V of participation, from |sum_k grad F_i(x_{i,k})|^2 <= C."""
-        items = self.of_each(self.over_count(self.argument("scale")), PARTICIPATION)
+        items = self.from_each([ALONG], self.over_count(self.argument("scale")), self.of(PARTICIPATION))
         return self.weighted_axiom(items, ("independent_participation", None), also=("scale",))
 
     def around_plain_mean(self) -> dict:
@@ -1730,8 +1721,9 @@ class Rules:
         """Read the vector that a mean is paired with: known at the start, or the mean answer B."""
         return self.known(self.other(), MEAN_ANSWER)
 
-    def at_most(self, theorem: dict, summed: list, factor: Scalar) -> list:
-        """Return factor C, from the premise C - |sum_k of these|^2 >= 0 for every client."""
+    def from_each(self, summed: list, factor: Scalar, vector: list) -> list:
+        """Return factor C - |vector|^2, from the premise C - |sum_k of these|^2 >= 0 for every client."""
+        (theorem,) = self.premises
         need((theorem["context"], theorem["kind"]) == ("start", ""), "a premise given another thing")
         self.inside(theorem)
         rest = {e: c for e, c in theorem["form"].items() if not free(e)}
@@ -1739,7 +1731,7 @@ class Rules:
         need(not any(self.proof.depends(c, "k") for c in rest.values()), "a bound that is not the same at all steps")
         minus = self.total((squared, MINUS))
         need(minus == {e: c for e, c in theorem["form"].items() if e not in rest}, "a premise of another form")
-        return [(e, c * factor) for e, c in rest.items()]
+        return [*((e, c * factor) for e, c in rest.items()), *self.square(vector, MINUS)]
 
     def answered_round(self) -> dict:
         """Conclude <x+ - x + c (B + Z), w> = 0. B is the mean answer, Z the spread of the answers around it, and c the
@@ -1766,15 +1758,12 @@ class Rules:
 
     def mismatch_of_answers(self) -> dict:
         """Conclude |A|^2 <= C for the mismatch's direction A, from |sum_k grad F_i(x_{i,k})|^2 <= C."""
-        (theorem,) = self.premises
-        return self.answer_axiom([*self.at_most(theorem, [ALONG], ONE), *self.square(self.of(MISMATCH), MINUS)])
+        return self.answer_axiom(self.from_each([ALONG], ONE, self.of(MISMATCH)))
 
     def of_updates(self, name: str, argument: str, bounded: list) -> dict:
         """Conclude |bounded|^2 <= factor C from |sum_k (grad F_i(x_{i,k}) + N_{i,k})|^2 <= C; the factor is an
         argument and a parameter."""
-        (theorem,) = self.premises
-        minus = self.square(bounded, MINUS)
-        items = [*self.at_most(theorem, [ALONG, NOISE], self.argument(argument)), *minus]
+        items = self.from_each([ALONG, NOISE], self.argument(argument), bounded)
         return self.answer_axiom(items, *bare("independent_answers independent_noise"), also=((name, argument),))
 
     def spread_of_answers(self) -> dict:
@@ -1934,7 +1923,7 @@ class Rules:
         found = WorstCase(given["certificate"])
         L, mu, zeta, noise = (self.argument(n) for n in ("L", "mu", "dissimilarity", "noise"))
         extra = {n: None if given[n] is None else self.argument(n) for n in ("server_noise", "clients")}
-        self.proof.ask(self.region, "L may be negative, or may be 0", L, strict=True)
+        self.proof.ask(self.region, "L may be 0, or may be negative", L, strict=True)
         at_least = [mu - L * number(found.mu / found.L), zeta, -noise]
         at_least += [] if found.nu else [-zeta]
         if extra["clients"] is not None:
@@ -1979,16 +1968,10 @@ class Rules:
         """Return (context, kind, parameters, assumptions) of the law by which rounds are drawn."""
         need((found.clients is None) == (many is not None), "a number of clients where there is one, or none")
         clients = many or number(found.clients or 1)
-        rates: dict = {"clients": clients}
-        names = []
-        for kinds in found.rounds:
-            names.append([self.drawn_how(found, kind) for _, kind in kinds])
-            need(len(set(names[-1])) == len(kinds), "two kinds of round that are drawn alike")
-            for _, kind in kinds:
-                for name, c in self.steps_of(kind, found.L):
-                    value = number(c) / L if "_lr" in name else number(c)
-                    same = rates.setdefault(name, value) == value
-                    need(same, f"two algorithms: {name}")
+        names = [[self.drawn_how(found, kind) for _, kind in kinds] for kinds in found.rounds]
+        need(all(len(set(here)) == len(here) for here in names), "two kinds of round that are drawn alike")
+        steps = (self.steps_of(kind, number(found.L) / L) for kinds in found.rounds for _, kind in kinds)
+        rates = together({"clients": clients}, *steps)
         if len(names) > 1:
             need(all(here == [ALL] for here in names), "several rounds that are not everyone's")
             return "run", "", rates | {"size": clients}, ()
@@ -1998,10 +1981,9 @@ class Rules:
             for how, (_, kind) in law.items()
             if how != SERVER
         }
-        uniform: tuple = ()
+        uniform = bare("uniform_cohorts") if ANY in law else ()
         if ANY in law:
             rates["share"] = number(found.spread(law[ANY][1]["who"]))
-            uniform = (("uniform_cohorts", None),)
         if set(law) == {SERVER}:
             return "kind", SERVER, rates, ()
         if set(law) == {ANY}:
@@ -2024,14 +2006,14 @@ class Rules:
         need(not kind["who"].get("replacement"), "a cohort that is no set")
         return ALL if found.is_all(kind["who"]) else kind["who"]["kind"]
 
-    def steps_of(self, kind: dict, L: Fraction) -> list:
-        """Return step sizes and the number of local steps of a kind of round; raise unless its local steps are
-        alike."""
+    def steps_of(self, kind: dict, unit: Scalar) -> dict:
+        """Return step sizes, times a unit, and the number of local steps of a kind of round; raise unless its local
+        steps are alike."""
         if kind["kind"] == SERVER:
-            return [("server_lr", kind["server_lr"] * L)]
+            return {"server_lr": number(kind["server_lr"]) * unit}
         plain = len(set(kind["local_lr"])) == 1 and kind["proximal"] == 0 and kind["global_lr"] == 1
         need(plain, "local steps that differ, a proximal term, or a step of the server's")
-        return [("local_lr", kind["local_lr"][0] * L), ("local_steps", Fraction(len(kind["local_lr"])))]
+        return {"local_lr": number(kind["local_lr"][0]) * unit, "local_steps": number(len(kind["local_lr"]))}
 
 
 def after(rounds: int) -> tuple:
@@ -2611,9 +2593,7 @@ def checked(proof: Proof, line: object) -> dict:
     stated |= {"form": rules.form, "assumptions": rules.assumptions, "parameters": rules.said}
     found = getattr(rules, RULES[name])()
     fit(rules.given.keys() == rules.given.asked, f"{name}: arguments that the rule does not have")
-    for part in ("form", "context", "kind", "equality", "path_to_the_end", "parameters"):
-        need(stated[part] == found[part], f"{name}: the file's {part} is not what the rule concludes")
-    need(same_assumptions(stated, found), f"{name}: the file's assumptions are not what the rule concludes")
+    concludes(name, stated, found, ("form", "context", "kind", "equality", "path_to_the_end", "parameters"))
     for c in stated["form"].values():
         need(proof.never_zero(c.bottom, stated["where"]), "a coefficient divides by what may be 0")
     return stated
@@ -2821,6 +2801,7 @@ class BoundRules:
     proof: Proof
     bounds: list
     data: tuple[int, ...]
+    roots: list
     claim: dict
     letters: dict
     chosen: dict
@@ -3165,18 +3146,15 @@ OTHERWISE = {"mismatch": "weight_mismatch", "mean_proxy": "selection_proxy", "le
 class BoundsOnAnswers(BoundRules):
     """Rules that begin a proof of a claim on answers or numbers, and what such a claim may ask."""
 
-    def begun(self, rule: str, theorem: dict | None, arguments: Arguments, stated: dict) -> dict:
-        """Return what a rule concludes that begins a proof, from the last theorem, or from nothing."""
-        if rule in FROM_NOTHING:
-            need(not self.proof.theorems, f"{rule}: allowed is no theorem before it")
-            found = getattr(self, rule.replace(" ", "_"))(arguments, stated["where"])
-            return self.bound_of(self.conditions(stated["where"]), [], {}) | found
-        if theorem is None:
-            raise Wrong(f"{rule}: allowed is a theorem before it")
-        of = theorem["parameters"]
-        need(theorem["context"] == "start" and not theorem["kind"] and "selected_lr" in of,
-             "allowed is a theorem on a round of answers, given its start")  # fmt: skip
-        return getattr(self, rule.replace(" ", "_"))(theorem, arguments)
+    def of_itself(self, stated: dict, **said: Any) -> dict:
+        """Return a bound that begins a proof, by no theorem."""
+        return self.bound_of(self.conditions(stated["where"]), [], {}) | said
+
+    def given_start(self, theorem: dict) -> dict:
+        """Return the parameters of a theorem on a round of answers, given its start."""
+        known = theorem["context"] == "start" and not theorem["kind"] and "selected_lr" in theorem["parameters"]
+        need(known, "allowed is a theorem on a round of answers, given its start")
+        return theorem["parameters"]
 
     def _of_round(
         self, theorem: dict, arguments: Arguments, functional: str, names: tuple, bound: list, of: dict
@@ -3216,28 +3194,29 @@ class BoundsOnAnswers(BoundRules):
                         need(not any(self.proof.depends(part, other) for other in every), f"{letter}: in a product")
                         self.proof.ask(theorem["where"], f"{letter}: what is added may fall with it", part)
 
-    def telescope_answers(self, theorem: dict, arguments: Arguments) -> dict:
+    def telescope_answers(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude that the mean over t < T of E|grad F(w_t)|^2 is at most (F(w_0) - inf F)/(c T) + B/c.
 
         It follows from E F(x+) <= F(x) - c |grad F(x)|^2 + B in every round. B is linear in the round's delta^2, V and
         W, and c has none of them: in the mean over the rounds of what they are expected to be, B has the means.
         """
+        of = self.given_start(theorem)
         fall, added = self.falls(theorem)
         averaged = self._averaged(theorem)
         every = [letter for letters in averaged.values() for letter in letters]
         need(not any(self.proof.depends(fall, letter) for letter in every), "a fall that depends on the weights")
         self._linear(theorem, added, averaged)
-        of = {OVER_ROUNDS.get(name, name): value for name, value in theorem["parameters"].items()}
+        of = {OVER_ROUNDS.get(name, name): value for name, value in of.items()}
         letters = self.letters_given(arguments, 2)
         bound = self.telescoped(*letters, fall, added)
         return self._of_round(theorem, arguments, "mean_squared_gradient", ("rounds", "initial_gap"), bound, of)
 
-    def bound_inner_product(self, theorem: dict, arguments: Arguments) -> dict:
+    def bound_inner_product(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude <grad F, E Delta + eta K grad F> <= g |grad F|^2 + b |E Delta|^2/eta^2 + C.
 
         It follows from g |grad F|^2 + b |B|^2 + C - eta <grad F, K grad F - B> >= 0, as E Delta = -eta B.
         """
-        form, of = theorem["form"], theorem["parameters"]
+        form, of = theorem["form"], self.given_start(theorem)
         need(not {"proxy", "second_moment"} & {*of}, "a theorem on second moments")
         mean, eta = ("", MEAN_ANSWER), of["local_lr"]
         slope, length, added = (form.get(e, ZERO) for e in (SQUARED_SLOPE, product(mean, mean), ("one",)))
@@ -3249,13 +3228,13 @@ class BoundsOnAnswers(BoundRules):
         bound = [own * gradient**2, length / eta**2 * update, *self.shared(added, ONE)]
         return self._of_round(theorem, arguments, "inner_product", ("gradient_norm", "squared_mean_update"), bound, of)
 
-    def bound_square(self, theorem: dict, arguments: Arguments) -> dict:
+    def bound_square(self, theorem: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude E|Delta|^2 <= b E|E[Delta | who is there]|^2 + eta^2 C, with the mean of V.
 
         It follows from b |B|^2 + C - |B + Z|^2 >= 0 given who is there, as Delta = -eta (B + Z). C is linear in V, and
         else free of the weights.
         """
-        form, of = theorem["form"], theorem["parameters"]
+        form, of = theorem["form"], self.given_start(theorem)
         need("proxy" in of and "second_moment" not in of, "a theorem that is not given who is there")
         length, added = (form.get(e, ZERO) for e in (inner(MEAN_ANSWER, MEAN_ANSWER), ("one",)))
         whole_answer = squared(("", MEAN_ANSWER), ("", SPREAD), ONE, ONE)
@@ -3272,43 +3251,44 @@ class BoundsOnAnswers(BoundRules):
         kept = {OVER_ROUNDS["proxy"] if n == "proxy" else n: value for n, value in of.items() if n != "mismatch"}
         return self._of_round(theorem, arguments, "squared_aggregate", ("squared_state_update",), bound, kept)
 
-    def selected_square(self, arguments: Arguments, where: int) -> dict:
+    def selected_square(self, _: object, arguments: Arguments, stated: dict) -> dict:
         """Conclude E|sum p_j/s^_j S_j x_j|^2 <= (1 + a) |sum p_j x_j|^2 + (delta^2 + b) sum p_j |x_j|^2 + the
         covariance term, a, b >= 0 and a b >= delta^2. The mean is sum p_j x_j and e = sum p_j (E S_j/s^_j - 1) x_j,
         |e|^2 <= delta^2 sum p_j |x_j|^2, and twice their product is at most a times the one's square and 1/a times the
         other's."""
         names = ("mean", "vectors", "covariance", "mismatch", "first", "second")
         mean, vectors, covariance, delta, a, b = (self.proof.scalar(arguments[name]) for name in names)
-        self.asked(where, "a number that may be too small", mean, vectors, delta, a, b, a * b - delta**2)
+        self.asked(stated["where"], "a number that may be too small", mean, vectors, delta, a, b, a * b - delta**2)
         parameters = {"squared_mean_vector": mean, "mean_squared_vector": vectors, "vector_covariance": covariance,
                       "mismatch": delta}  # fmt: skip
-        bound = [*((ONE + a) * mean, (delta**2 + b) * vectors, covariance)]
-        return {"functional": "squared_selected_vector", "assumptions": [("cohort_before_noise", None)],
-                "parameters": parameters, "bound": self.summed(bound)}  # fmt: skip
+        bound, assumed = self.summed([(ONE + a) * mean, (delta**2 + b) * vectors, covariance]), "cohort_before_noise"
+        said = {"assumptions": [(assumed, None)], "parameters": parameters, "bound": bound}
+        return self.of_itself(stated, functional="squared_selected_vector", **said)
 
-    def selected_bias(self, arguments: Arguments, where: int) -> dict:
+    def selected_bias(self, _: object, arguments: Arguments, stated: dict) -> dict:
         """Conclude |E Delta - sum p_j v_j| <= e/(l - e) sum p_j |v_j| where |s^_j - s_j| <= e and s_j >= l > e: the
         factors s_j/s^_j differ from 1 by |s_j - s^_j|/s^_j, and s^_j >= l - e."""
         error, least, length = (self.proof.scalar(arguments[name]) for name in ("error", "least", "length"))
-        room = least - error
+        room, where = least - error, stated["where"]
         self.asked(where, "a number that may be negative", error, room, length)
         need(self.proof.never_zero(room.top, where), "estimates that may be 0")
         parameters = {"largest_estimate_error": error, "least_group_participation": least,
                       "mean_update_length": length}  # fmt: skip
         assumptions = [("independent_answers", None), ("stationary_availability", None)]
-        return {"functional": "aggregate_bias", "assumptions": assumptions, "parameters": parameters,
-                "bound": self.summed([error / room * length])}  # fmt: skip
+        said = {"assumptions": assumptions, "parameters": parameters, "bound": self.summed([error / room * length])}
+        return self.of_itself(stated, functional="aggregate_bias", **said)
 
-    def value(self, arguments: Arguments, where: int) -> dict:
+    def value(self, _: object, arguments: Arguments, stated: dict) -> dict:
         """Conclude that an expression is at most itself."""
         expression = self.proof.scalar(arguments["expression"])
-        return {"functional": "value", "parameters": {"value": expression}, "bound": self.summed([expression])}
+        said = {"parameters": {"value": expression}, "bound": self.summed([expression])}
+        return self.of_itself(stated, functional="value", **said)
 
-    def frequency(self, arguments: Arguments, where: int) -> dict:
+    def frequency(self, _: object, arguments: Arguments, stated: dict) -> dict:
         """Conclude P(s/s^ is not in [1 - epsilon, 1 + epsilon]) <= 2 exp(-2 n t x^2), by Hoeffding's inequality for n t
         independent answers, where the ratio is in the band at both ends of |s^ - s| <= n x, hence between them."""
         names = ("clients", "rounds", "probability", "error", "deviation")
-        n, t, r, epsilon, x = (self.proof.scalar(arguments[name]) for name in names)
+        (n, t, r, epsilon, x), where = (self.proof.scalar(arguments[name]) for name in names), stated["where"]
         counts = [self.proof.name(name) for name, kind, _ in self.proof.regions[where] if kind == "count"]
         need(any(n == c for c in counts) and any(t == c for c in counts), "clients or rounds that are no count")
         self.asked(where, "a number that may be out of its bounds", r, ONE - r, epsilon, x)
@@ -3317,9 +3297,9 @@ class BoundsOnAnswers(BoundRules):
         letter = word("letter", arguments["letter"])
         fit(letter in self.proof.number, "letter: no name")
         parameters = {"group_clients": n, "rounds": t, "response_probability": r, "relative_error": epsilon}
-        return {"functional": "ratio_failure", "parameters": parameters,
-                "definitions": {letter: ("exponential", number(2) * n * t * x**2)},
-                "bound": self.summed([number(2) * self.proof.name(letter)])}  # fmt: skip
+        definitions = {letter: ("exponential", number(2) * n * t * x**2)}
+        said = {"parameters": parameters, "bound": self.summed([number(2) * self.proof.name(letter)])}
+        return self.of_itself(stated, functional="ratio_failure", definitions=definitions, **said)
 
     def by_logarithm(self, premise: dict, arguments: Arguments, stated: dict) -> dict:
         """Conclude the right side with x^c for exp(-Y), x in (0, 1], as Y >= c log(1/x), after multiples >= 0 of what
@@ -4016,6 +3996,8 @@ class RulesOfChoices(BoundRules):
         of, cap, quotient = (self.proof.scalar(arguments[n]) for n in ("of", "cap", "quotient"))
         logarithm, decay = self.letters_given(arguments, 2)
         x = self.letter_of(premise["parameters"].get(parameter, ZERO))
+        again = any(name.startswith(f"{parameter} least ") for name in premise["parameters"])
+        need(not again, f"{parameter}: chosen already, by what another choice would replace")
         need(any(c[0] == x for c in self.conditions(premise["where"])), f"{parameter}: no letter")
         falling = [n for n, (_, value) in premise["definitions"].items() if self.proof.depends(value, x)]
         sorts = [premise["definitions"][n][0] for n in falling]
@@ -4100,10 +4082,7 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
     the claim that the last one is."""
 
     def __init__(self, proof: Proof, given: dict) -> None:
-        self.proof, self.bounds = proof, []  # type: ignore[var-annotated]
-        self.data: tuple[int, ...] = ()
-        self.chosen: dict = {}
-        self.roots: list = []
+        self.proof, self.bounds, self.data, self.chosen, self.roots = proof, [], (), {}, []
         lines = listed("bounds", given["bounds"], most=100)
         fit(bool(lines), "bounds: allowed is at least one")
         for at, line in enumerate(lines):
@@ -4154,22 +4133,17 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         if first:
             self.data = tuple(self.nonnegative_letters(where))
         stated["bound"] = self.summed(map(read, listed("bound", stated["bound"], most=40)))
-        answers = FROM_A_ROUND + FROM_NOTHING
         need(first or bool(self.bounds), f"{rule}: allowed is a rule that begins first")
         stated["known"] = self.region_with_facts(where, stated["definitions"])
         arguments = Arguments(keyed("arguments", stated["arguments"]))
         before = self.proof.theorems if first else self.bounds
         last = before[-1] if before else None
-        if rule in answers:
-            found = self.begun(rule, last, arguments, stated)
-        else:
-            need(last is not None, f"{rule}: allowed is a theorem before it")
-            found = getattr(self, rule.replace(" ", "_"))(last, arguments, stated)
+        alone = rule in FROM_NOTHING
+        need((last is None) == alone, f"{rule}: allowed is {'no' if alone else 'a'} theorem before it")
+        found = getattr(self, rule.replace(" ", "_"))(last, arguments, stated)
         fit(arguments.keys() == arguments.asked, f"{rule}: arguments that the rule does not have")
-        for part in ("functional", "kind", "given", "definitions", "parameters"):
-            need(stated[part] == found[part], f"{rule}: the file's {part} is not what the rule concludes")
+        concludes(rule, stated, found, ("functional", "kind", "given", "definitions", "parameters"))
         need(self.equal(stated["bound"], found["bound"]), f"{rule}: the file's bound is not what the rule concludes")
-        need(same_assumptions(stated, found), f"{rule}: the file's assumptions are not what the rule concludes")
         stated["of_paths"] = found.get("of_paths", False)
         need(self.conditions(where) == found["conditions"], f"{rule}: the file's region is not what the rule concludes")
         self.closed(stated, where)
@@ -4811,7 +4785,10 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         own = "step_index" in last["parameters"] or not several
         need(own, "steps of several sizes, and a bound for steps of one size")
         law, chance, kinds = ALGORITHMS[algorithm]
-        chosen = {name.split(" above ")[0] for name in last["parameters"] if " above " in name}
+        chosen, least = (
+            sorted({n.split(f" {word} ")[0] for n in last["parameters"] if f" {word} " in n})
+            for word in ("above", "least")
+        )
         if last["of_paths"] and not last["kind"]:  # of all clients' paths, in rounds of any kind
             pass
         elif law:
@@ -4827,7 +4804,6 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
             self.check_choice(name, last, self.claim["choices"])
         entries = {f"{n} {word} {i}" for n in chosen for i, _ in enumerate(self.entries_of(n, last))
                    for word in ("above", "below")}  # fmt: skip
-        least = {name.split(" least ")[0] for name in last["parameters"] if " least " in name}
         for name in least:
             self.check_least(name, last, self.claim["choices"])
         entries |= {f"{name} least {i}" for name in least for i in (0, 1)}

@@ -233,10 +233,8 @@ class Goal:
     def right_side(self, definitions: tuple[Definition, ...] = (), where: Where | None = None) -> Scalar:
         """Return the claim's right side, with defined letters in the places of what they stand for, and roots drawn on
         a region."""
-        total = self.ring.number(0)
-        for term in self.claim.terms:
-            total = total + self.scalar(term.expression, definitions, where)
-        return total
+        terms = (self.scalar(term.expression, definitions, where) for term in self.claim.terms)
+        return sum(terms, self.ring.number(0))
 
     def scalar(
         self,

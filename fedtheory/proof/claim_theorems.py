@@ -28,6 +28,7 @@ class KernelClaim(ABC):
     about: ClassVar[str] = "runs"
     """What the theorem is on, in a word."""
     claim: Claim
+    algorithm: str
 
     @property
     @abstractmethod
@@ -42,9 +43,9 @@ class KernelClaim(ABC):
     def data(self) -> dict[str, Any]:
         """Return the saved proof of the claim."""
 
-    @abstractmethod
     def said(self, read: Mapping[str, str]) -> dict[str, Any]:
         """Return what the claim says, as it stands in a saved proof."""
+        return claim_data(self.claim, read, self.algorithm)
 
     @abstractmethod
     def is_of(self, data: Mapping[str, Any]) -> bool:
@@ -156,10 +157,6 @@ class ClaimTheorem(KernelClaim):
         """Return the saved proof of the claim."""
         assert self.bound is not None  # it is found
         return saved_claim(self.bound, self.goal.letters, self.said(self.read), roots_in(self.goal, self.bound))
-
-    def said(self, read: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the claim says, as it stands in a saved proof."""
-        return claim_data(self.claim, read, self.algorithm)
 
     def is_of(self, data: Mapping[str, Any]) -> bool:
         """Whether a saved proof is from the theorem on a round that the kernel makes now, of the claim's rounds."""

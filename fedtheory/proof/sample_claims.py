@@ -14,7 +14,7 @@ from .. import functionals
 from ..claims import readings
 from ..claims.statement import Claim
 from ..quantities import QUANTITIES
-from .claim_goals import Inexpressible, claim_data, sides
+from .claim_goals import Inexpressible, sides
 from .claim_theorems import KernelClaim
 from .kernel.regions import Condition, Where, standing
 from .kernel.sampling_laws import ANY, BEST_OF_Q, POOL, TARGET, VALUE, SampleTheorem
@@ -272,10 +272,6 @@ class SampleClaim(KernelClaim):
     def data(self) -> dict[str, Any]:
         """Return the saved proof of the claim."""
         return saved_sample_claim(self.make(), self.goal.stands_for, self.said(self.read))
-
-    def said(self, read: Mapping[str, str]) -> dict[str, Any]:
-        """Return what the claim says, as it stands in a saved proof."""
-        return claim_data(self.claim, read, self.algorithm)
 
     def is_of(self, data: Mapping[str, Any]) -> bool:
         """Whether a saved proof is one of the very theorem that the kernel makes now."""

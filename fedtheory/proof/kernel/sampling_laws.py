@@ -693,12 +693,8 @@ def learner(of: Problem, functions: bool) -> SampleTheorem:
 # What is said of the whole problem ----------------------------------------------------------------------------------
 
 
-def _of(kind: str, *parts: str) -> tuple[tuple[int, Meaning], ...]:
-    return ((1, (kind, *parts)),)
-
-
 VALUES: Mapping[str, tuple[tuple[int, Meaning], ...]] = {
-    "target_excess": _of("excess", TARGET, ANY),
+    "target_excess": ((1, ("excess", TARGET, ANY)),),
     "negated_source_excess": ((-1, ("excess", POOL, ANY)),),
     "negated_failure": ((-1, ("failure", "any learner")),),
     "negated_failure_of_functions": ((-1, ("failure", "functions")),),
@@ -706,9 +702,9 @@ VALUES: Mapping[str, tuple[tuple[int, Meaning], ...]] = {
 """Functionals without samples, as sums of numbers; ``relatedness_gap``, ``rare_tail`` and ``value`` are others."""
 
 QUANTILES: Mapping[str, tuple[tuple[Fraction | int, Meaning], ...]] = {
-    "pooled_excess": _of("excess", TARGET, MINIMISER),
-    "pooled_source_excess": _of("excess", POOL, MINIMISER),
-    "checked_excess": _of("excess", TARGET, CHECKED),
+    "pooled_excess": ((1, ("excess", TARGET, MINIMISER)),),
+    "pooled_source_excess": ((1, ("excess", POOL, MINIMISER)),),
+    "checked_excess": ((1, ("excess", TARGET, CHECKED)),),
     "checked_empirical_gap": ((1, ("frequency", SERVER, CHECKED)), (-1, ("frequency", SERVER, BEST_OF_P))),
     "disagreement_excess": (
         (1, ("disagreement frequency", POOL, ANY, OTHER)), (-2, ("disagreement", POOL, ANY, OTHER)),

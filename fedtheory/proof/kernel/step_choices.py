@@ -155,6 +155,8 @@ def choose_by_logarithm(
     untouched(premise)
     where, ring = premise.where, premise.where.ring
     x = str(dict(premise.parameters).get(parameter, ""))
+    if _is_chosen(premise, parameter):
+        raise Refused(f"{parameter}: chosen already, by what another choice would replace")
     falling = [d for d in premise.definitions if x in d.of.names]
     if x not in {c.name for c in where.conditions} or [d.sort for d in falling] != ["exponential"]:
         raise Refused(f"{parameter}: allowed is a letter of one exponential")
@@ -182,6 +184,11 @@ def choose_by_logarithm(
         quotient=data / of,
         letters=[logarithm, decay],
     )
+
+
+def _is_chosen(premise: RunBound, parameter: str) -> bool:
+    """Whether a step was chosen by a logarithm before."""
+    return any(name.startswith(f"{parameter} {LEAST} ") for name, _ in premise.parameters)
 
 
 def _holds(expression: Scalar, letter: str, above: Scalar, below: Scalar, where: Where) -> bool:

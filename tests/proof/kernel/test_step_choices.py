@@ -189,7 +189,16 @@ def without_noise() -> RunBound:
     return weaken(made, made.bound + x * mu)
 
 
+def chosen_twice() -> RunBound:
+    """exp(-A cap) <= exp(-A x) as x <= cap, by which x would be chosen anew: what was shown of the first choice would
+    be said of the second one, whose noise is larger."""
+    x, mu, K, R, start = (PERIODS[n] for n in ("eta", "mu", "K", "R", "start"))
+    again = enlarge(by_logarithm(), "power", Definition("decay", "exponential", x * mu * K * R))
+    return choose_by_logarithm(again, "local_lr", PERIODS.number(10**9), start**2 + 10**6, "a", "n")
+
+
 UNSOUND |= {
+    "a step that is chosen already": ("chosen already", chosen_twice),
     "another number for a logarithm that only the choice has": ("allowed are letters that are not defined", lambda: (
         restrict(without_noise(), without_noise().where, {"I": PERIODS.number(0)}, without_noise().given))),
     "a negative number in the logarithm": ("not certified to be >= 0", lambda: by_logarithm(-_own("of"))),
@@ -248,6 +257,7 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "a local step that may be too large": (step_choices, "_holds", lambda *_: True),
     "a cap by what may be 0": (Where, "never_zero", lambda *_: True),
     "a square of the step by what may be 0": (Where, "never_zero", lambda *_: True),
+    "a step that is chosen already": (step_choices, "_is_chosen", lambda *_: False),
 }  # fmt: skip
 """Lines of the kernel that are planted out, so that it makes the false bound: the checker refuses it."""
 
