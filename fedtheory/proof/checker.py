@@ -4594,9 +4594,13 @@ class ClaimOfRuns(RulesOfSteps, RulesOfWeights, RulesOfIntervals, RulesOfChoices
         for i in sorted(letters_of(slack.top) - letters_of(slack.bottom)):
             parts = split_by_power(slack.top, i)
             before = Scalar(minus(parts[max(parts)]), slack.bottom)
-            if max(parts) == 1 and self.surely(before, "positive", "count"):
+            if max(parts) == 1 and self.surely_positive(before):
                 made.append(slack / before)
         return made
+
+    def surely_positive(self, scalar: Scalar) -> bool:
+        """Whether a scalar is > 0 as its coefficients are, and the quantities that its letters stand for."""
+        return self.surely(scalar, "positive", "count")
 
     def surely(self, scalar: Scalar, *sorts: str) -> bool:
         """Whether a scalar's coefficients are all of one sign, and its letters stand for quantities of these sorts."""
