@@ -116,7 +116,15 @@ def mutations(seed: int, count: int, parts: tuple[str, ...] = PARTS) -> list[tup
         paths = [path for path in every if part_of(path) == part]
         assert paths, part
         found += [(part, path, bool(i % 2)) for i, path in enumerate(rng.sample(paths, min(count, len(paths))))]
-    return found
+    return [(part, path, sign and not has_no_sign(path)) for part, path, sign in found]
+
+
+def has_no_sign(path: tuple) -> bool:
+    """Whether a number is the only one of a vector below a square, which is the same for either sign."""
+    if part_of(path) != "squares" or path[5]:
+        return False
+    vector = json.loads(drift())["theorems"][path[1]]["arguments"]["squares"][path[4]][0]
+    return len(vector) == 1 == len(vector[0][1]["top"])
 
 
 def rejected(path: tuple, sign: bool, folder: Path) -> bool:
