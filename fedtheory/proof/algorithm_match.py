@@ -93,7 +93,7 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
     ValueError: EveryRound: the kernel has no words for rounds with a proximal term
     """
     from ..algorithms import FedAUWeights
-    from ..participation import AnySize, Multinomial, Uniform
+    from ..participation import Multinomial, Uniform
 
     weighed = getattr(algorithm, "weighed", None)
     weights = algorithm.objective_weight(2 if weighed is None else len(weighed))
@@ -113,8 +113,15 @@ def read_rounds(algorithm: Algorithm, participation: Participation) -> Rounds:
     if kinds == (ARBITRARY,) and isinstance(participation, Uniform) and plain_mean and not twice:
         ends.add(readings.UNIFORMLY)
     by_intervals = all(type(getattr(kind, "aggregation", None)) is FedAUWeights for kind in _taken(algorithm))
-    by_rule, sized = any(kind.by_rule for kind in _taken(algorithm)), not isinstance(participation, AnySize)
+    by_rule, sized = any(kind.by_rule for kind in _taken(algorithm)), _has_one_size(participation)
     return Rounds(kinds, chance, frozenset(ends), plain_mean, not twice, by_intervals, by_rule, sized)
+
+
+def _has_one_size(participation: Participation) -> bool:
+    try:
+        return participation.cohort > 0
+    except ValueError:
+        return False
 
 
 def _taken(algorithm: Algorithm) -> tuple[Kind, ...]:

@@ -207,10 +207,12 @@ def test_arbitrary_cohorts_beside_uniform_ones_may_be_no_sets() -> None:
 
 def test_nobody_may_take_part_in_no_round_of_a_cohort() -> None:
     """Without participants F does not fall, whatever is said of cohorts with some; clients' paths are as ever."""
-    rounds = read_rounds(KNOWN["fast"][0], Bernoulli(["0", "0"]))
-    assert list(strange(nonconvex(), rounds)) == [
-        "it is about as many clients in every round, and here nobody may take part"
-    ]
+    nobody = Bernoulli(["0", "0"])
+    for process in (Incomplete(nobody, []), nobody):
+        rounds = read_rounds(KNOWN["fast"][0], process)
+        assert list(strange(nonconvex(), rounds)) == [
+            "it is about as many clients in every round, and here nobody may take part"
+        ]
     assert list(strange(of_fedau.local_drift(), replace(rounds, kinds=("weighted",), chance=""))) == []
 
 
