@@ -4860,7 +4860,7 @@ UNSPOKEN = {
     **dict.fromkeys(("arbitrary_cohort", "arbitrary"), "arbitrary_cohort clients in each arbitrary round"),
     "cohort_is_a_set": "no client twice in a cohort", "full_participation": "every client once in a round",
 }  # fmt: skip
-"""What a proof takes that no word of a claim need say, by its assumptions, its parameters and its kind of round."""
+"""Parts of a proof that no word of a claim need say, by its assumptions, its parameters and its kind of round."""
 SORTS = ("power", "steps", "exponential", "tail", "log", "decay", "root", "gain")
 """The sorts of defined letters: P^R; P^(K R); exp(-X); q^C, C the cutoff; log(X); -1/(2 log(1 - p)); the root of X;
 log(max(X, 1)), wherever X is defined."""
