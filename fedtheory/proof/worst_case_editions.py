@@ -157,9 +157,7 @@ class NumericEdition(Origin):
         """Quantities that are numbers, or other quantities, in these runs."""
         chance, of_kind, _ = _CHANCE[self.algorithm]
         counts = _COUNTS | ({"size": _SIZES[self.theorem.kind]} if self.theorem.kind in _SIZES else {})
-        found: dict[str, Any] = {"gradient_noise": 0}
-        if any(name == "bounded_server_noise" for name, _ in self.theorem.assumptions):
-            found["server_noise"] = 0
+        found: dict[str, Any] = {LETTERS[c.name]: 0 for c in self.theorem.where.conditions if c.kind == "interval"}
         if self.theorem.kind:
             found[chance] = of_kind[self.theorem.kind]
         for name, value in self.theorem.parameters:
@@ -175,7 +173,7 @@ class NumericEdition(Origin):
         kappa = sympy.Rational(str(Certificate.from_json(dict(self.data)).problem.functions.condition))
         found = [Hypothesis("curvature", sympy.Ge(mu, kappa * L), SOURCE)] if kappa else []
         parameters = dict(self.theorem.parameters)
-        if parameters["clients"].names and parameters.get("size") == parameters["clients"]:
+        if parameters["clients"].names and parameters["clients"] in map(parameters.get, ("size", "arbitrary_cohort")):
             found.append(Hypothesis("everyone", sympy.Le((n - M) ** 2, 0), SOURCE))
         return tuple(found)
 
