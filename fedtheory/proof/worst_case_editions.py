@@ -179,17 +179,15 @@ class NumericEdition(Origin):
 
     @property
     def _ambiguities(self) -> tuple[Ambiguity, ...]:
-        """Read as the theorem is. Where all rounds are of one kind there is nothing to read of how kinds alternate, and
-        where no cohort is drawn nothing of how."""
+        """Read as the theorem is, also where the claim does not say that it can be read otherwise. Where all rounds are
+        of one kind there is nothing to read of how kinds alternate, and where no cohort is drawn nothing of how."""
         names = {name for name, _ in self.theorem.assumptions}
-        readings = dict(READINGS[name] for name in names if name in READINGS)
         nothing = {SNAPSHOTS, KINDS_OF_ROUNDS} if self.theorem.kind else set()
         nothing |= set() if "uniform_cohorts" in names else {UNIFORM_COHORT}
-        return tuple(
-            Ambiguity(a.name, (readings[a.name],) if a.name in readings else a.options, a.why)
-            for a in self.base.ambiguities
-            if a.name not in nothing
-        )
+        found = {a.name: a for a in self.base.ambiguities}
+        for ambiguity, option in (READINGS[name] for name in sorted(names & READINGS.keys())):
+            found[ambiguity] = Ambiguity(ambiguity, (option,), SOURCE)
+        return tuple(a for name, a in found.items() if name not in nothing)
 
     @cached_property
     def claim(self) -> Claim:

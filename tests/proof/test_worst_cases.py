@@ -565,6 +565,15 @@ def test_a_certificate_without_dissimilarity_is_of_claims_without_it() -> None:
     assert not proved(edition, bound={n: v for n, v in edition.claim.bound.items() if n != "dissimilarity"})
 
 
+def test_an_edition_is_read_as_its_theorem_also_where_its_claim_is_read_in_one_way() -> None:
+    """Snapshots may come by a period where nothing says that they do not: then the round before one is worse."""
+    edition = NumericEdition(claim("fast.eq30"), KEPT["fast.contracting"])
+    assert edition.prove().verdict == "proved"
+    read = {a.name: a.options for a in edition.claim.ambiguities}
+    assert read == {"snapshots": ("probability",), "uniform cohort": ("without replacement",)}
+    assert not proved(edition, ambiguities=tuple(a for a in edition.claim.ambiguities if a.name != "snapshots"))
+
+
 def test_it_is_smaller_than_the_papers_at_these_numbers() -> None:
     """The floor, against that of the widest edition; the step is at its cap."""
     statement = NumericEdition(claim("fast.thm2@wide"), KEPT["fast.contracting"]).claim
