@@ -233,6 +233,10 @@ def test_values_that_are_not_allowed_are_no_witness(relations, choices):
     assert compatibility(stated(*relations, **choices)).state != "compatible"
 
 
+def test_of_powers_that_are_too_large_nothing_is_decided():
+    assert compatibility(stated(Le(L, 1), Ge(L**101, 2))).state == "unknown"
+
+
 def test_an_equality_on_the_edge_is_no_contradiction():
     """x >= 0 shown for a slack is not x > 0: -slack = 0 on the edge leaves the hypothesis met there."""
     assert compatibility(planted("fast.lemma1", Le(L, 1), Ge(L, 1))).state == "compatible"
