@@ -141,5 +141,5 @@ def relations_of(name: str, value: sympy.Expr) -> Iterator[tuple[str, Any]]:
     """
     known, own = quantity(name), symbol(name)
     for suffix, end, relation in (("at_most", known.upper, own <= value), ("at_least", known.lower, own >= value)):
-        if not (value.is_number and float(value) == end) and relation != sympy.true:
+        if not (value.is_Rational and Fraction(str(value)) == end) and relation != sympy.true:
             yield f"{name}_{suffix}", relation

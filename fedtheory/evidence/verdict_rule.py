@@ -184,7 +184,7 @@ def _lead(evidence: dict[str, Any]) -> str:
     if exceeded:
         return f"The bound is exceeded on {exceeded[0]}; no exact instance confirms it."
     found = evidence["exact"]["search"]
-    if found and float(found["largest_ratio"]) > 1 + ROUNDING:
+    if found and not float(found["largest_ratio"]) <= 1 + ROUNDING:  # what is no number is a lead too
         return f"The search found a ratio of {float(found['largest_ratio']):.3g}; no instance confirms it."
     return ""
 

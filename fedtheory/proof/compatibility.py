@@ -8,6 +8,7 @@ has these values.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,10 +21,18 @@ import sympy
 from flint import arb
 
 from ..claims.arithmetic import compiled
-from ..claims.balls import decimal, evaluate_in_balls, exact_slack, working_precision
+from ..claims.balls import (
+    ball,
+    decimal,
+    denominators,
+    evaluate_in_balls,
+    exact_slack,
+    two_sided_denominators,
+    working_precision,
+)
 from ..claims.schedules import first_step
 from ..claims.statement import Claim, Hypothesis
-from ..quantities import ORDERED_PAIRS, QUANTITIES, check_values, symbol
+from ..quantities import ORDERED_PAIRS, QUANTITIES, symbol
 from . import smt
 from .positivity import Certificate, certify
 from .symbol_regions import Part, Region, at_least, capped, count, interval, nonnegative, positive, region
@@ -197,10 +206,10 @@ def _fixed(hypotheses: Sequence[Hypothesis]) -> dict[str, sympy.Expr]:
 def _ladder(name: str, steps: Mapping[str, Sequence[str]] = _LADDERS) -> list[Fraction]:
     known = QUANTITIES[name]
     kind = "count" if known.integer else "share" if known.upper == 1 else "number"
-    values = [Fraction(v) for v in steps[kind]]
-    if not known.positive and known.lower == 0 and kind == "number":
-        values.insert(1, Fraction(0))
-    return [v for v in values if v >= known.lower]
+    values = [v for v in map(Fraction, steps[kind]) if known.lower <= v <= known.upper]
+    ends = [Fraction(end) for end in (known.lower, known.upper) if math.isfinite(end)]
+    values[1:1] = [end for end in ends if end not in values and not (known.positive and end == 0)]
+    return values
 
 
 def _seems_fine(
@@ -225,11 +234,7 @@ def slacks(
 ) -> dict[str, Fraction | float | arb] | None:
     """Return the slack of each hypothesis at a rational point. It is exact, or a lower bound in ball arithmetic if
     roots or logarithms occur. Divisions by zero follow the rule of ``claims.arithmetic``. The result is ``None`` if
-    a value is not allowed or a ball is not defined."""
-    try:
-        check_values({name: float(value) for name, value in point.items()})
-    except ValueError:
-        return None
+    a value, or one that the claim chooses there, is not allowed or a ball is not defined."""
     with working_precision():
         values: dict[str, Any] = dict(point)
         try:
@@ -237,9 +242,23 @@ def slacks(
                 values[name] = _value(first_step(choice), point)
                 if not values[name] > 0:
                     return None
+            if not _allowed(values):
+                return None
             return {h.name: _value(h.slack, values) for h in hypotheses}
         except ZeroDivisionError:
             return None
+
+
+def _allowed(values: Mapping[str, Any]) -> bool:
+    """Whether the vocabulary allows the values of quantities, seen without rounding."""
+    for name, value in values.items():
+        known = QUANTITIES[name]
+        if not (known.lower <= value <= known.upper and value < math.inf) or (known.positive and value == 0):
+            return False
+        if known.integer and not (value.is_integer() if isinstance(value, arb) else value == int(value)):
+            return False
+    pairs = [(values[a], values[b]) for a, b in ORDERED_PAIRS if a in values and b in values]
+    return all(a <= b if type(a) is type(b) else ball(a) <= ball(b) for a, b in pairs)
 
 
 def _value(expression: sympy.Expr, values: Mapping[str, Any]) -> Fraction | float | arb:
@@ -336,18 +355,20 @@ def bounds_part(name: str, expression: sympy.Expr) -> Part:
     known, used = QUANTITIES[name], {s.name for s in expression.free_symbols}
     if name == "strong_convexity" and "smoothness" in used:
         return capped(name, symbol("smoothness"))
-    if known.integer:
-        return count(name)
-    if known.upper == 1:
-        return interval(name)
-    if known.lower < 0:
+    if known.lower == -math.inf:
         above, below = sympy.symbols(f"a_{name} b_{name}")
         return name, above - below, {above.name: "nonnegative", below.name: "nonnegative"}
+    if known.integer:
+        return count(name, math.ceil(known.lower))
+    if known.upper < math.inf:
+        return interval(name, *map(sympy.Rational, (known.lower, known.upper)))
+    if known.lower < 0:
+        return at_least(name, sympy.Rational(known.lower))
     return positive(name) if known.positive else nonnegative(name)
 
 
 def _stated_bounds(hypothesis: Hypothesis) -> Iterator[tuple[str, Part]]:
-    """(quantity, part) for relations of the form quantity <= cap or quantity >= floor."""
+    """(quantity, part) for relations of the form quantity <= cap or quantity >= floor, where that is finite."""
     relation = hypothesis.relation
     if not relation.lhs.is_Symbol or relation.lhs in relation.rhs.free_symbols:
         return
@@ -355,10 +376,15 @@ def _stated_bounds(hypothesis: Hypothesis) -> Iterator[tuple[str, Part]]:
     known = QUANTITIES[name]
     several = sympy.Min if upper else sympy.Max
     for bound in relation.rhs.args if isinstance(relation.rhs, several) else (relation.rhs,):
-        if not bound.is_rational_function(*bound.free_symbols):
+        infinite = len(denominators(bound)) > len(two_sided_denominators(bound))
+        if infinite or not bound.is_rational_function(*bound.free_symbols):
             continue
-        if upper:
-            yield name, (capped(name, bound) if known.positive else interval(name, int(known.lower), bound))
+        if upper and known.lower == -math.inf:
+            below = sympy.Symbol(f"s_{name}")
+            yield name, (name, bound - below, {below.name: "nonnegative"})
+        elif upper:
+            lower = sympy.Rational(known.lower)
+            yield name, (capped(name, bound) if known.positive else interval(name, lower, bound))
         else:
             yield name, (interval(name, bound, 1) if known.upper == 1 else at_least(name, bound))
 

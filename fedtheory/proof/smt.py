@@ -56,14 +56,14 @@ def solve(expressions: Sequence[sympy.Expr]) -> Unsolvable | dict[str, Fraction]
         if known.upper < math.inf:
             solver.add(number <= z3.RealVal(str(Fraction(known.upper))))
     solver.add(*(reals[a] <= reals[b] for a, b in ORDERED_PAIRS if a in reals and b in reals))
-    for expression in expressions:
-        top, bottom = (_of(part, reals, z3) for part in sympy.fraction(sympy.together(expression)))
-        holds = z3.And(bottom != 0, top * bottom >= 0)
-        # Over a denominator of one sign a quotient may be +inf. The system then asks nothing, which only makes it
-        # harder to contradict.
-        infinite = len(denominators(expression)) > len(two_sided_denominators(expression))
-        solver.add(z3.Or(holds, bottom == 0) if infinite else holds)
     try:
+        for expression in expressions:
+            top, bottom = (_of(part, reals, z3) for part in sympy.fraction(sympy.together(expression)))
+            holds = z3.And(bottom != 0, top * bottom >= 0)
+            # Over a denominator of one sign a quotient may be +inf. The system then asks nothing, which only makes it
+            # harder to contradict.
+            infinite = len(denominators(expression)) > len(two_sided_denominators(expression))
+            solver.add(z3.Or(holds, bottom == 0) if infinite else holds)
         answer = solver.check()
         if answer == z3.unsat:
             return Unsolvable(f"z3 {z3.get_version_string()}", solver.to_smt2())
@@ -71,7 +71,7 @@ def solve(expressions: Sequence[sympy.Expr]) -> Unsolvable | dict[str, Fraction]
             return None
         model = solver.model()
         return {name: _rational(model.eval(x, model_completion=True), z3) for name, x in numbers.items()}
-    except (z3.Z3Exception, AttributeError):  # a model may have a value that is no number
+    except (z3.Z3Exception, AttributeError, ValueError):  # a value that is no number; powers that are too large
         return None
 
 

@@ -157,9 +157,7 @@ class NumericEdition(Origin):
         """Quantities that are numbers, or other quantities, in these runs."""
         chance, of_kind, _ = _CHANCE[self.algorithm]
         counts = _COUNTS | ({"size": _SIZES[self.theorem.kind]} if self.theorem.kind in _SIZES else {})
-        found: dict[str, Any] = {"gradient_noise": 0}
-        if any(name == "bounded_server_noise" for name, _ in self.theorem.assumptions):
-            found["server_noise"] = 0
+        found: dict[str, Any] = {LETTERS[c.name]: 0 for c in self.theorem.where.conditions if c.kind == "interval"}
         if self.theorem.kind:
             found[chance] = of_kind[self.theorem.kind]
         for name, value in self.theorem.parameters:
@@ -175,23 +173,21 @@ class NumericEdition(Origin):
         kappa = sympy.Rational(str(Certificate.from_json(dict(self.data)).problem.functions.condition))
         found = [Hypothesis("curvature", sympy.Ge(mu, kappa * L), SOURCE)] if kappa else []
         parameters = dict(self.theorem.parameters)
-        if parameters["clients"].names and parameters.get("size") == parameters["clients"]:
+        if parameters["clients"].names and parameters["clients"] in map(parameters.get, ("size", "arbitrary_cohort")):
             found.append(Hypothesis("everyone", sympy.Le((n - M) ** 2, 0), SOURCE))
         return tuple(found)
 
     @property
     def _ambiguities(self) -> tuple[Ambiguity, ...]:
-        """Read as the theorem is. Where all rounds are of one kind there is nothing to read of how kinds alternate, and
-        where no cohort is drawn nothing of how."""
+        """Read as the theorem is, also where the claim does not say that it can be read otherwise. Where all rounds are
+        of one kind there is nothing to read of how kinds alternate, and where no cohort is drawn nothing of how."""
         names = {name for name, _ in self.theorem.assumptions}
-        readings = dict(READINGS[name] for name in names if name in READINGS)
         nothing = {SNAPSHOTS, KINDS_OF_ROUNDS} if self.theorem.kind else set()
         nothing |= set() if "uniform_cohorts" in names else {UNIFORM_COHORT}
-        return tuple(
-            Ambiguity(a.name, (readings[a.name],) if a.name in readings else a.options, a.why)
-            for a in self.base.ambiguities
-            if a.name not in nothing
-        )
+        found = {a.name: a for a in self.base.ambiguities}
+        for ambiguity, option in (READINGS[name] for name in sorted(names & READINGS.keys())):
+            found[ambiguity] = Ambiguity(ambiguity, (option,), SOURCE)
+        return tuple(a for name, a in found.items() if name not in nothing)
 
     @cached_property
     def claim(self) -> Claim:

@@ -113,6 +113,12 @@ def test_what_is_bound_makes_hypotheses_but_for_what_the_vocabulary_says():
     assert bound.edited("other", "").hypotheses == bound.hypotheses
 
 
+def test_what_is_bound_close_to_an_end_is_not_the_end():
+    almost = 1 - sympy.Rational(1, 10**20)
+    bound = made(bound={"snapshot_probability": almost})
+    assert [h.relation for h in bound.hypotheses] == [Le(q, almost), Ge(q, almost)]
+
+
 def test_evaluation_takes_what_is_bound_and_checks_what_is_given():
     bound = made(bound={"cohort": M, "local_steps": 2, "clients": 3}, terms=(Term("a", eta / m), Term("b", K * eta)))
     taken = bound.evaluate(local_lr=0.3)

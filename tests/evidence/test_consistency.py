@@ -29,7 +29,7 @@ from fedtheory.proof import smt
 from fedtheory.proof.compatibility import compatibility, reverify, slacks, strict
 from fedtheory.proof.positivity import Certificate, prove
 from fedtheory.proof.symbol_regions import count, nonnegative, positive, region
-from fedtheory.quantities import symbols
+from fedtheory.quantities import DIMENSIONLESS, QUANTITIES, Quantity, symbol, symbols
 from tests.loops import looped
 
 L, mu, K, eta, q, G = symbols(
@@ -182,6 +182,59 @@ def test_what_divides_by_zero_is_met_where_its_limit_says_so(relations, state):
 def test_theorem_2_can_be_met_without_dissimilarity():
     found = compatibility(planted("fast.thm2@main", Le(G, 0)))
     assert found.state == "compatible" and found.slack["q_condition"] == "inf"
+
+
+CLOSE = Ge(L, Rational("7.123")), Le(L, Rational("7.1231"))
+"""Relations that no short number meets, so that a certificate is asked for first."""
+
+
+def stated(*relations: sympy.Rel, **choices: sympy.Expr) -> Claim:
+    """A claim with these hypotheses alone."""
+    of = tuple(Hypothesis(f"h{i}", relation, "stated") for i, relation in enumerate(relations))
+    return replace(claim("fast.thm2"), edition="stated", hypotheses=of, choices=choices, bound={})
+
+
+def test_a_cap_that_is_infinite_rules_nothing_out():
+    """Without dissimilarity any step is below the cap."""
+    assert compatibility(stated(Le(eta, 1 / G), Le(eta * G, 0), *CLOSE)).state != "contradictory"
+
+
+OWN = {
+    "whole, from 0": (Quantity("own_late", "clients that are late", DIMENSIONLESS, integer=True), 0, 0),
+    "from -1/2": (Quantity("own_excess", "an excess", DIMENSIONLESS, lower=-0.5), 0, Rational(-1, 4)),
+    "from -1 to 1": (Quantity("own_share", "a share, signed", DIMENSIONLESS, lower=-1, upper=1), 0, Rational(-1, 2)),
+    "any": (Quantity("own_decrease", "a decrease", DIMENSIONLESS, lower=-np.inf), -1, -2),
+}
+
+
+@pytest.mark.parametrize(("own", "cap", "product"), OWN.values(), ids=OWN)
+def test_quantities_of_ones_own_may_have_all_values_that_they_are_said_to(monkeypatch, own, cap, product):
+    monkeypatch.setitem(QUANTITIES, own.name, own)
+    x = symbol(own.name)
+    asked = stated(Le(x, cap), Le(L * x, L * product), *CLOSE)
+    assert compatibility(asked).state != "contradictory"
+
+
+BARELY = 1 + Rational(1, 10**20)
+TOO_LARGE = {
+    "a pair": ((Le(mu, L * BARELY), Ge(mu, L * BARELY)), {}),
+    "a whole number": ((Le(K, BARELY), Ge(K, BARELY)), {}),
+    "a probability": ((Le(q, BARELY), Ge(q, BARELY)), {}),
+    "an infinite choice": ((Le(G, 0), Ge(L, 1)), {"local_steps": 1 / G}),
+    "a choice": ((Ge(L, 1),), {"snapshot_probability": Rational(5)}),
+    "a chosen pair": ((Ge(L, 1),), {"strong_convexity": sympy.sqrt(2) * L}),
+    "a choice that is no whole number": ((Ge(L, 1),), {"local_steps": sympy.sqrt(2)}),
+}
+
+
+@pytest.mark.parametrize(("relations", "choices"), TOO_LARGE.values(), ids=TOO_LARGE)
+def test_values_that_are_not_allowed_are_no_witness(relations, choices):
+    """However close they are to what is."""
+    assert compatibility(stated(*relations, **choices)).state != "compatible"
+
+
+def test_of_powers_that_are_too_large_nothing_is_decided():
+    assert compatibility(stated(Le(L, 1), Ge(L**101, 2))).state == "unknown"
 
 
 def test_an_equality_on_the_edge_is_no_contradiction():

@@ -81,6 +81,8 @@ WORDS = [
      NONE),
     (row(search=SEARCH | {"largest_ratio": "1.25"}, proof=COMPLETE), "not checked",
      "The search found a ratio of 1.25; no instance confirms it."),
+    (row(search=SEARCH | {"largest_ratio": "nan"}, proof=COMPLETE), "not checked",
+     "The search found a ratio of nan; no instance confirms it."),
     (row(search=SEARCH | {"largest_ratio": str(1 + ROUNDING)}), "holds",
      SURVIVED.replace("0.5", "1")),
     (row(measured=[{"outcome": "holds", "data": "a"}, {"outcome": "exceeded", "data": "b"},

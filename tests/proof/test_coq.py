@@ -226,6 +226,17 @@ def test_a_condition_without_an_export_is_refused_by_name(kind: str) -> None:
         export(data, "other")
 
 
+def test_a_name_that_ends_the_comment_is_refused() -> None:
+    with pytest.raises(NotExported, match="end no comment"):
+        export(json.loads(drift()), "a.thm1@*) Axiom all : False. (*")
+
+
+def test_no_two_letters_have_one_name() -> None:
+    """Else what Coq proves would be of letters that are equal."""
+    names = ["x", "x_", "x__", "a1", "a1_", "u_a", "u_a_", "pos", "pos_", "eta"]
+    assert len({*Writer(names).coq.values()}) == len(names)
+
+
 def test_a_proof_that_the_kernel_did_not_compose_is_refused() -> None:
     with pytest.raises(NotExported, match=r"flics\.thm2@main: no proof of the kernel"):
         exported(reverify("flics.thm2@main"))

@@ -540,6 +540,40 @@ def test_what_was_put_into_an_edition_does_not_count(name: str) -> None:
     assert edition.prove().verdict == "unknown"
 
 
+def of_one_hessian(who: dict, clients: int | None, additive: list) -> dict:
+    """Certificate of half of the rounds by the server and half by clients, with one step of 1/2 and mu = L = 1."""
+    kept = KEPT["safari.contracting"]
+    steps = {"local_lr": ["1/2"], "global_lr": "1", "proximal": "0"}
+    kinds = {"kind": "training", "participants": who, **steps}, {"kind": "server", "server_lr": "1/2"}
+    return {**kept, "functions": {"smoothness": "1", "strong_convexity": "1", "quadratic": False}, "pairs": [],
+            "rounds": [[["1/2", kind] for kind in kinds]], "clients": clients, "contraction": "1/4",
+            "additive": additive}  # fmt: skip
+
+
+def test_rounds_of_everyone_or_the_server_say_that_all_take_part() -> None:
+    """Of half of two clients the first round from x* leaves it: clients' gradients there are not 0."""
+    edition = NumericEdition(claim("safari.thm5"), of_one_hessian({"kind": "everyone"}, None, [[0, 0, "0"]]))
+    assert edition.prove().verdict == "proved"
+    assert "everyone" in {h.name for h in edition.claim.hypotheses} and "dissimilarity" not in edition.claim.bound
+    assert not proved(edition, hypotheses=tuple(h for h in edition.claim.hypotheses if h.name != "everyone"))
+
+
+def test_a_certificate_without_dissimilarity_is_of_claims_without_it() -> None:
+    """Where clients' gradients at x* are not 0, a run of half of two clients has a floor."""
+    edition = NumericEdition(claim("safari.thm5"), of_one_hessian({"kind": "arbitrary", "size": 1}, 2, []))
+    assert edition.prove().verdict == "proved" and edition.claim.bound["dissimilarity"] == 0
+    assert not proved(edition, bound={n: v for n, v in edition.claim.bound.items() if n != "dissimilarity"})
+
+
+def test_an_edition_is_read_as_its_theorem_also_where_its_claim_is_read_in_one_way() -> None:
+    """Snapshots may come by a period where nothing says that they do not: then the round before one is worse."""
+    edition = NumericEdition(claim("fast.eq30"), KEPT["fast.contracting"])
+    assert edition.prove().verdict == "proved"
+    read = {a.name: a.options for a in edition.claim.ambiguities}
+    assert read == {"snapshots": ("probability",), "uniform cohort": ("without replacement",)}
+    assert not proved(edition, ambiguities=tuple(a for a in edition.claim.ambiguities if a.name != "snapshots"))
+
+
 def test_it_is_smaller_than_the_papers_at_these_numbers() -> None:
     """The floor, against that of the widest edition; the step is at its cap."""
     statement = NumericEdition(claim("fast.thm2@wide"), KEPT["fast.contracting"]).claim

@@ -58,7 +58,8 @@ class Writer:
     def _safe(self, name: str) -> str:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
             raise NotExported(f"name {name!r}: allowed is a letter, then letters, digits and _")
-        return f"{name}_" if name in TAKEN or re.fullmatch(r"([uv]_.*)|([A-Z]_.*)|([A-Za-z]+[0-9]+)", name) else name
+        taken = name in TAKEN or re.fullmatch(r"([uv]_.*)|([A-Z]_.*)|([A-Za-z]+[0-9]+)|(.*_)", name)
+        return f"{name}_" if taken else name
 
     @property
     def all_letters(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 
@@ -34,6 +35,8 @@ def export(data: Mapping, title: str) -> str:
     Raises:
         NotExported: it uses a rule, an assumption or a shape of which there is no export.
     """
+    if not re.fullmatch(r"[\w.@-]+", title):
+        raise NotExported(f"title = {title!r}: allowed are letters, digits, and _ . @ -, which end no comment of Coq's")
     writer = File([str(name) for name in data["names"]])
     writer.regions = [Region((_condition(c, writer) for c in region), writer.real) for region in data["regions"]]
     writer.add("Unset Implicit Arguments.", "")
