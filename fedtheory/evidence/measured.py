@@ -84,7 +84,7 @@ def measure(
     Returns:
         ``outcome``, with the numbers behind it: ``holds`` (the left side's confidence interval reaches below the right
             side), ``exceeded`` (it does not) or ``not applicable`` (a hypothesis fails on some replica or is
-            undecided, or a replica diverges).
+            undecided, a replica diverges, or the right side is infinite).
     """
     statement = find_claim(ref)
     setting = setting_on(statement, plan)
@@ -95,6 +95,7 @@ def measure(
     mean, low, high = (float(v[-1]) for v in run.interval(statement.functional, average, CONFIDENCE))
     right = float(np.max(bound.value))
     holds = "holds" if low <= right else "exceeded"
+    applies = bound.hypotheses_hold and run.divergence is None and right < np.inf
     return {
         "data": plan.dataset,
         "device": run.where["device"],
@@ -109,7 +110,7 @@ def measure(
         "confidence": CONFIDENCE,
         "right": right,
         "ratio": mean / right,
-        "outcome": holds if bound.hypotheses_hold and run.divergence is None else "not applicable",
+        "outcome": holds if applies else "not applicable",
     }
 
 

@@ -53,6 +53,12 @@ def test_runs_of_half_as_many_bits_say_the_same(monkeypatch: pytest.MonkeyPatch,
     assert high - low > 1e-3 * exact["left"]
 
 
+def test_of_an_infinite_right_side_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated = measured.bound_on_run
+    monkeypatch.setattr(measured, "bound_on_run", lambda *asked: replace(evaluated(*asked), value=float("inf")))
+    assert measure("fast.thm1@main", SHORT)["outcome"] == "not applicable"
+
+
 def test_runs_from_elsewhere_or_of_other_functions_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a paper of one's own may have them."""
     monkeypatch.setattr(measured, "_KNOWN", {})
