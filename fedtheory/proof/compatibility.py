@@ -106,7 +106,7 @@ def compatibility(claim: Claim) -> Compatibility:
 
 
 kept_compatibility = lru_cache(maxsize=1000)(compatibility)
-"""The same, decided once in a process."""
+"""``compatibility`` of a claim, decided once in a process."""
 
 
 def _systems(claim: Claim) -> list[tuple[dict[str, str], tuple[Hypothesis, ...]]]:
